@@ -174,7 +174,7 @@ inline Workload PipelinedLstm(const TwoDevices& on) {
 }
 
 // Workers of this machine, each with one thread that computes; they live as long as the process.
-inline std::shared_ptr<const Engine> BenchCluster(int workers, const std::string& transport,
+inline std::shared_ptr<const Engine> BenchCluster(int workers, Transport transport,
                                                   int64_t spin_us) {
   static auto* const started = new std::vector<std::unique_ptr<cli::LocalWorkers>>;
   started->push_back(OrDie(cli::StartWorkers(workers, {"--threads=1"})));
@@ -200,18 +200,19 @@ inline std::vector<Case> DevicesCases() {
        .configure = on_two},
       {.name = "devices/lstm_on_one",
        .make = [] { return PipelinedLstm(OfProcess()); },
-       .configure = [](SessionOptions& options) { options.threads = 1; }},
+       .configure = [](SessionOptions& options) { options.parallel.threads = 1; }},
   };
   constexpr int64_t kSpinMicros = 1000;
-  for (const std::string transport : {"tcp", "memory"}) {
+  for (const Transport transport : {Transport::kTcp, Transport::kSharedMemory}) {
     for (const int64_t spin : {int64_t{0}, kSpinMicros}) {
       const auto on_workers = [=](int n) {
         return [=](SessionOptions& options) {
-          options.threads = 0, options.engine.clear();
+          options.parallel.threads = 0, options.engine = EngineKind::kDataflow;
           options.cluster = BenchCluster(n, transport, spin);
         };
       };
-      const std::string suffix = absl::StrCat("_", transport, spin > 0 ? "_spinning" : "");
+      const std::string suffix =
+          absl::StrCat("_", to_string(transport), spin > 0 ? "_spinning" : "");
       cases.push_back({.name = "cluster/dependent" + suffix,
                        .make = [] { return DependentLoop(OfWorkers()); },
                        .configure = on_workers(2)});
@@ -222,7 +223,7 @@ inline std::vector<Case> DevicesCases() {
                        .make = [] { return Conditional(OfWorkers()); },
                        .configure = on_workers(2)});
       for (const int n : {1, 2, 4}) {
-        if (transport != "memory" || spin > 0) continue;
+        if (transport != Transport::kSharedMemory || spin > 0) continue;
         cases.push_back({.name = absl::StrCat("cluster/null_step_", n),
                          .make = [n] { return NullStep(n); },
                          .configure = on_workers(n)});

@@ -13,8 +13,8 @@
 #include "absl/strings/str_format.h"
 #include "base/env.h"
 #include "golden/case.h"
-#include "gyre/observer.h"
-#include "gyre/session.h"
+#include "gyre/core/observer.h"
+#include "gyre/core/session.h"
 #include "session/names.h"
 
 namespace gyre::bench {
@@ -37,8 +37,8 @@ class Subject {
  public:
   static absl::StatusOr<Subject> Make(const golden::Case& golden, const std::string& form) {
     SessionOptions options;
-    options.form = form;
-    options.threads = 1;
+    options.form = *ParseProgramForm(form);
+    options.parallel.threads = 1;
     options.print = [](absl::string_view, absl::string_view) {};
     auto session = Session::Load(golden.graph_path(), options);
     if (!session.ok()) return session.status();

@@ -19,7 +19,7 @@ namespace gyre::bench {
 // `work` with the gradients of its first fetch by these placeholders as its fetches.
 // `memory`: the policy of its loops.
 inline Workload GradientOf(Workload work, const std::vector<std::string>& xs,
-                           const std::string& memory = "") {
+                           const MemoryPolicy& memory = {}) {
   const Function& main = work.program->main();
   const auto find = [&](absl::string_view name) {
     const Node* node = main.FindNode(name.substr(0, name.find(':')));
@@ -80,11 +80,11 @@ inline Workload WithSineValues(Workload loop, int steps) {
   return loop;
 }
 
-inline Workload SineGradient(Workload loop, int steps, const std::string& memory = "") {
+inline Workload SineGradient(Workload loop, int steps, const MemoryPolicy& memory = {}) {
   return GradientOf(WithSineValues(std::move(loop), steps), {"c"}, memory);
 }
 
-inline Workload SineLoop(int iterations, const std::string& memory = "") {
+inline Workload SineLoop(int iterations, const MemoryPolicy& memory = {}) {
   return SineGradient(
       LoopWorkload(iterations, {LoopBody("body", &SineStep)}, 0, PartialShape::Scalar()),
       iterations, memory);
@@ -200,7 +200,7 @@ inline std::vector<Case> GradientCases() {
       {.name = "gradient/scalar_loop_primitives", .make = [] { return SinePrimitives(10'000); }},
       {.name = "gradient/saved", .make = [] { return SineLoop(1'000'000); }},
       {.name = "gradient/checkpointed",
-       .make = [] { return SineLoop(1'000'000, "checkpoint(1048576)"); }},
+       .make = [] { return SineLoop(1'000'000, MemoryPolicy::Checkpoint(1048576)); }},
       {.name = "gradient/lstm_50", .make = lstm({.steps = 50})},
       {.name = "gradient/lstm_200", .make = lstm({.steps = 200})},
       {.name = "gradient/lstm_small", .make = lstm({.steps = 200, .batch = 1, .hidden = 32})},

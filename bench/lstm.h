@@ -151,7 +151,8 @@ inline Workload LstmLoop(const LstmSize& size = {}) {
   Graph g;
   std::vector<Endpoint> inputs = {g.Const(Tensor::Scalar(int32_t{0}))};
   for (const auto& [name, value] : work.feeds)
-    inputs.push_back(g.Placeholder(name, value.dtype(), PartialShape(value.shape())));
+    inputs.push_back(
+        g.Placeholder(name, value.tensor().dtype(), PartialShape(value.tensor().shape())));
   const Endpoint loop =
       g.Op("StatelessWhile", inputs, Attrs({{"cond", Callee("cond")}, {"body", Callee("body")}}));
   g.Op("Identity", {Endpoint{loop.node, 2}}, {}, "y");

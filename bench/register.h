@@ -18,7 +18,8 @@ namespace gyre::bench {
 
 inline BenchOptions OptionsFromEnvironment() {
   BenchOptions options;
-  if (const char* engine = std::getenv("GYRE_BENCH_ENGINE")) options.engine = engine;
+  if (const char* engine = std::getenv("GYRE_BENCH_ENGINE"))
+    options.engine = *ParseEngineKind(engine);
   if (const char* threads = std::getenv("GYRE_BENCH_THREADS")) {
     if (!absl::SimpleAtoi(threads, &options.threads) || options.threads < 1)
       Die("GYRE_BENCH_THREADS is no number of threads");

@@ -16,7 +16,7 @@
 #include "base/env.h"
 #include "graph.h"
 #include "graphdef/export.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "session/names.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
@@ -26,8 +26,8 @@
 namespace gyre::bench {
 
 struct BenchOptions {
-  std::string engine;  // empty: the default
-  int threads = 1;     // that a case may use, all its clients together
+  EngineKind engine = EngineKind::kDataflow;
+  int threads = 1;  // that a case may use, all its clients together
 };
 
 class TimedCase {
@@ -36,8 +36,8 @@ class TimedCase {
   TimedCase(const Case& what, const BenchOptions& options) : clients_(what.clients) {
     SessionOptions session_options;
     session_options.engine = options.engine;
-    session_options.window = what.window;
-    session_options.threads = std::max(1, options.threads / what.clients);
+    session_options.parallel.window = what.window;
+    session_options.parallel.threads = std::max(1, options.threads / what.clients);
     if (what.configure) what.configure(session_options);
     if (what.prepare) {
       run_ = what.prepare(session_options);
@@ -92,7 +92,7 @@ class TimedCase {
     for (const auto& [name, value] : work.feeds)
       absl::StrAppend(&command, " --feed ", name, "=", FormatTensor(value, -1));
     absl::StrAppend(&command, " --fetch ", absl::StrJoin(work.fetches, ","));
-    if (!options.engine.empty()) absl::StrAppend(&command, " --engine ", options.engine);
+    absl::StrAppend(&command, " --engine ", to_string(options.engine));
     // It prints the values it fetched; they must be the checked ones.
     Session& session = *(session_ = OrDie(Session::Create(work.program)));
     const std::vector<Tensor> want = OrDie(session.Run(work.feeds, work.fetches));

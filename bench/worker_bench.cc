@@ -58,8 +58,7 @@ struct Sampler {
 };
 
 void Serve(const BenchOptions& options, int64_t sample_ns) {
-  std::cout << "version " << (options.engine.empty() ? EngineNames()[0] : options.engine)
-            << std::endl;
+  std::cout << "version " << to_string(options.engine) << std::endl;
   const std::map<std::string, Case> all = AllCases();
   std::map<std::string, std::unique_ptr<Sampler>> ready;
   for (std::string name; std::getline(std::cin, name);) {
@@ -80,7 +79,9 @@ int Main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     absl::string_view argument = argv[i];
     if (absl::ConsumePrefix(&argument, "--engine=")) {
-      options.engine = std::string(argument);
+      const auto engine = ParseEngineKind(argument);
+      if (!engine.ok()) Die(engine.status().ToString());
+      options.engine = *engine;
     } else if (absl::ConsumePrefix(&argument, "--threads=")) {
       if (!absl::SimpleAtoi(argument, &options.threads)) Die("--threads takes a number");
     } else if (absl::ConsumePrefix(&argument, "--sample-ms=")) {

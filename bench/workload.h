@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ir/program.h"
 
 namespace gyre::bench {

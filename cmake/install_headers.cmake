@@ -4,7 +4,7 @@
 #   GYRE_HEADERS_GENERATED  public headers that the build has made
 #   GYRE_HEADERS_DIR        where to: headers end up in gyre/ below it
 cmake_policy(VERSION 3.25)
-file(GLOB pending ${GYRE_SOURCE_DIR}/include/gyre/*.h)
+file(GLOB_RECURSE pending ${GYRE_SOURCE_DIR}/include/gyre/*.h)
 list(APPEND pending ${GYRE_HEADERS_GENERATED})
 set(seen ${pending})
 while(pending)
@@ -25,6 +25,8 @@ while(pending)
   set(to ${GYRE_HEADERS_DIR}/gyre)
   if(header MATCHES "^${GYRE_SOURCE_DIR}/src/(.*)$")
     set(to ${to}/internal/${CMAKE_MATCH_1})
+  elseif(header MATCHES "^${GYRE_SOURCE_DIR}/include/gyre/(.*)$")
+    set(to ${to}/${CMAKE_MATCH_1})
   else()
     cmake_path(GET header FILENAME name)
     set(to ${to}/${name})

@@ -32,6 +32,8 @@ set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1 -D_GLIBCXX_ASSERTIONS")
 add_compile_options(-ffp-contract=off -fno-math-errno -fno-plt -ffunction-sections -fdata-sections)
 # All code may become part of libgyre.so. It calls itself directly all the same: nobody replaces a function of it.
 add_compile_options(-fPIC -fno-semantic-interposition)
+# It shows what include/ declares, marked GYRE_EXPORT, and the seams marked GYRE_INTERNAL_EXPORT.
+add_compile_options(-fvisibility=hidden -fvisibility-inlines-hidden)
 add_compile_options(-Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual)
 # Options structs are initialised by the few fields that differ: {.engine = "reference"}.
 add_compile_options(-Wno-missing-field-initializers)

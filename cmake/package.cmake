@@ -1,6 +1,6 @@
 # What ships, and how it is installed:
-#   libgyre.so            all layers but golden and the command line      gyre_library()
-#   bin/gyre              the command line, which uses it                   gyre_program()
+#   libgyre.so            all layers, the command line among them           gyre_library()
+#   bin/gyre              main(), which calls it                            gyre_program()
 #   include/gyre/         the public headers and generated ones; in internal/ those of src/ that they include
 #   lib/cmake/Gyre/       find_package(Gyre) -> Gyre::gyre
 #   lib/pkgconfig/gyre.pc

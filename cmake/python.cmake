@@ -14,8 +14,7 @@ function(gyre_python)
   find_package(nanobind CONFIG REQUIRED)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/python/*.cc)
   nanobind_add_module(gyre_python BACKEND_MODULE nanobind_backend STABLE_ABI_VERSION 3.11
-                      NB_SUPPRESS_WARNINGS NOMINSIZE ${sources}
-                      $<TARGET_OBJECTS:gyre_golden> $<TARGET_OBJECTS:gyre_cli>)
+                      NB_SUPPRESS_WARNINGS NOMINSIZE ${sources})
   target_link_libraries(gyre_python PRIVATE gyre_library)
   set(symbols ${CMAKE_SOURCE_DIR}/cmake/python.map)
   target_link_options(gyre_python PRIVATE -Wl,--version-script=${symbols}

@@ -149,10 +149,9 @@ function(gyre_all_layers result)
   set(${result} ${layers} PARENT_SCOPE)
 endfunction()
 
-# An executable: its main file and the layers that libgyre.so does not hold, over it.
+# An executable: its main file, over libgyre.so.
 function(gyre_program name main)
-  list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:gyre_\\1>" OUTPUT_VARIABLE objects)
-  add_executable(${name} ${main} ${objects})
+  add_executable(${name} ${main})
   target_link_libraries(${name} PRIVATE gyre_library)
   gyre_precompile(${name})
 endfunction()
@@ -224,6 +223,10 @@ function(gyre_tests)
   set(twins ${CMAKE_SOURCE_DIR}/tests/project/twins.py)
   add_test(NAME project.twins COMMAND ${GYRE_INTERPRETER} ${twins} ${CMAKE_BINARY_DIR})
   add_test(NAME project.twins_can_fail COMMAND ${GYRE_INTERPRETER} ${twins} --self-test)
+  set(exports ${CMAKE_SOURCE_DIR}/tests/project/exports.py)
+  add_test(NAME project.exports
+           COMMAND ${GYRE_INTERPRETER} ${exports} ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+  add_test(NAME project.exports_can_fail COMMAND ${GYRE_INTERPRETER} ${exports} --self-test)
   set(examples ${CMAKE_SOURCE_DIR}/tests/project/worked_examples.py)
   add_test(NAME project.worked_examples COMMAND ${GYRE_INTERPRETER} ${examples} ${CMAKE_BINARY_DIR})
   add_test(NAME project.worked_examples_can_fail COMMAND ${GYRE_INTERPRETER} ${examples} --self-test)

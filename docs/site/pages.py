@@ -188,18 +188,22 @@ def python_pages():
 
 
 def cpp_pages():
-    """A page for each public header: the comment at its top as text, then the header."""
+    """A page for each public header: the comment at its top as text, then the header. Those of
+    gyre/core follow those of gyre."""
     index = ["# C++", "", "The public headers, with the contract of each function.", ""]
-    for header in sorted((ROOT / "include/gyre").glob("*.h")):
-        text = header.read_text(encoding="utf-8")
+    include = ROOT / "include"
+    for header in (*sorted((include / "gyre").glob("*.h")), *sorted((include / "gyre/core").glob("*.h"))):
+        name = header.relative_to(include)
+        page = "core_" + header.stem if header.parent.name == "core" else header.stem
+        text = header.read_text(encoding="utf-8").replace("GYRE_EXPORT ", "")
         top, code = re.match(r"((?://.*\n)*)(.*)", text, re.S).groups()
         about = re.sub(r"^// ?", "", top, flags=re.M).strip()
         yield (
-            Path("reference/cpp") / f"{header.stem}.md",
-            f"# gyre/{header.name}\n\n```text\n{about}\n```\n\n```cpp\n{code.strip()}\n```\n",
+            Path("reference/cpp") / f"{page}.md",
+            f"# {name}\n\n```text\n{about}\n```\n\n```cpp\n{code.strip()}\n```\n",
         )
         first = about.split(". ")[0].replace("\n", " ")
-        index.append(f"- [gyre/{header.name}]({header.stem}.md): {first}")
+        index.append(f"- [{name}]({page}.md): {first}")
     yield Path("reference/cpp/index.md"), "\n".join(index) + "\n"
 
 

@@ -26,9 +26,7 @@ int main() {
 
   // A session runs what has been built. Everything that `y` needs is computed, nothing else.
   gyre::GraphSession session(graph);
-  const auto run = [&](double at) {
-    return session.eval(y, {{x, gyre::Tensor::Scalar(at)}}).scalar<double>();
-  };
+  const auto run = [&](double at) { return session.eval(y, {{x, at}}).scalar<double>(); };
   lesson::Expect("y at 2", run(2), std::log(2.0), 1e-15);
   lesson::Expect("y at -3", run(-3), 8);
 
@@ -37,7 +35,7 @@ int main() {
   // and `case_`, for the first whose condition holds.
   const auto [smaller, larger] = gyre::cond(
       x < 1, [&] { return std::tuple(x, Value(1.0)); }, [&] { return std::tuple(Value(1.0), x); });
-  const auto sorted = session.eval({smaller, larger}, {{x, gyre::Tensor::Scalar(-3.0)}});
+  const auto sorted = session.eval({smaller, larger}, {{x, -3.0}});
   lesson::Expect("the smaller of -3 and 1", sorted[0].scalar<double>(), -3);
   lesson::Expect("the larger", sorted[1].scalar<double>(), 1);
   return lesson::Result();

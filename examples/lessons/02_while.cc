@@ -46,13 +46,11 @@ int main() {
       start, int64_t{0}, start);
 
   gyre::GraphSession session(graph);
-  const auto results = session.eval({steps, peak}, {{start, gyre::Tensor::Scalar(int64_t{27})}});
+  const auto results = session.eval({steps, peak}, {{start, 27}});
   lesson::Expect("steps from 27", results[0].scalar<int64_t>(), Collatz(27).steps);
   lesson::Expect("highest number on the way", results[1].scalar<int64_t>(), Collatz(27).peak);
 
   // No iteration at all is an ordinary case: the state stays what it was.
-  lesson::Expect("steps from 1",
-                 session.eval(steps, {{start, gyre::Tensor::Scalar(int64_t{1})}}).scalar<int64_t>(),
-                 0);
+  lesson::Expect("steps from 1", session.eval(steps, {{start, 1}}).scalar<int64_t>(), 0);
   return lesson::Result();
 }

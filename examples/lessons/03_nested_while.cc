@@ -51,8 +51,7 @@ int main() {
   gyre::GraphSession session(graph);
   for (const int limit : {10, 1000}) {
     const std::string what = "primes below " + std::to_string(limit);
-    lesson::Expect(what.c_str(),
-                   session.eval(count, {{n, gyre::Tensor::Scalar(limit)}}).scalar<int32_t>(),
+    lesson::Expect(what.c_str(), session.eval(count, {{n, limit}}).scalar<int32_t>(),
                    PrimesBelow(limit));
   }
   return lesson::Result();

@@ -28,7 +28,7 @@ int main() {
   const Value curvature = gyre::gradients({slope}, {x})[0];
 
   gyre::GraphSession session(graph);
-  const gyre::FeedList feeds = {{x, gyre::Tensor::Scalar(1.5)}, {n, gyre::Tensor::Scalar(6)}};
+  const gyre::FeedList feeds = {{x, 1.5}, {n, 6}};
   lesson::Expect("x^6 at 1.5", session.eval(power, feeds).scalar<double>(), std::pow(1.5, 6),
                  1e-13);
   lesson::Expect("its derivative", session.eval(slope, feeds).scalar<double>(),
@@ -36,11 +36,11 @@ int main() {
   lesson::Expect("its second derivative", session.eval(curvature, feeds).scalar<double>(),
                  30 * std::pow(1.5, 4), 1e-12);
 
-  // Long loops need not keep everything: with `LoopOptions::memory`, "recompute(10)" keeps the
-  // state of every tenth iteration and runs the rest again, "checkpoint(1000000)" makes do with so
-  // many bytes however long the loop gets.
+  // Long loops need not keep everything: with `LoopOptions::memory`, a
+  // `MemoryPolicy::Recompute(10)` keeps the state of every tenth iteration and runs the rest again,
+  // `Checkpoint(1000000)` makes do with so many bytes however long the loop gets.
   const Value y = gyre::for_range(n, [](Value, Value y) { return gyre::sin(y); }, x,
-                                  {.memory = "recompute(10)"});
+                                  {.memory = gyre::MemoryPolicy::Recompute(10)});
   const Value dy = gyre::gradients({y}, {x})[0];
   double at = 0.5, want = 1;
   for (int k = 0; k < 100; ++k) {
@@ -48,8 +48,6 @@ int main() {
     at = std::sin(at);
   }
   lesson::Expect("derivative of sin(sin(...)), a hundred times, at 0.5",
-                 session.eval(dy, {{x, gyre::Tensor::Scalar(0.5)}, {n, gyre::Tensor::Scalar(100)}})
-                     .scalar<double>(),
-                 want, 1e-13);
+                 session.eval(dy, {{x, 0.5}, {n, 100}}).scalar<double>(), want, 1e-13);
   return lesson::Result();
 }

@@ -40,7 +40,7 @@ int main() {
   });
   const Value x = gyre::placeholder(DType::kDouble, PartialShape::Scalar());
   const Value y = power(x, 13);
-  const gyre::FeedList feeds = {{x, gyre::Tensor::Scalar(1.1)}};
+  const gyre::FeedList feeds = {{x, 1.1}};
   lesson::Expect("1.1^13", session.eval(y, feeds).scalar<double>(), std::pow(1.1, 13), 1e-14);
 
   // Recursive functions have gradients, too: functions that call themselves in turn.

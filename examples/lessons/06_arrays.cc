@@ -58,7 +58,7 @@ int main() {
       gyre::dim_of(x, 0), [&](Value i, List list) { return list.push_back(x[i] * x[i] * x[i]); },
       List::empty(DType::kDouble, PartialShape::Scalar()));
   const Value slope = gyre::gradients({gyre::reduce_sum(squares.stack())}, {x})[0];
-  const gyre::Tensor result = session.eval(slope, {{x, gyre::Tensor::Vector<double>({1, 2, 3})}});
+  const gyre::Tensor result = session.eval(slope, {{x, {1, 2, 3}}});
   lesson::Expect("derivative of the sum of cubes at 3", result.values<double>()[2], 27);
   return lesson::Result();
 }

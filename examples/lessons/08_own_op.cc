@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
   const Value slope_of_z = gyre::gradients({z}, {x})[0];
 
   gyre::GraphSession session(graph);
-  const std::vector<gyre::Tensor> results = session.eval(
-      {y, slope, curvature, z, slope_of_z}, {{x, gyre::Tensor::Vector<double>({0.5, 2})}});
+  const std::vector<gyre::Tensor> results =
+      session.eval({y, slope, curvature, z, slope_of_z}, {{x, {0.5, 2.0}}});
   const auto at_2 = [&](size_t i) { return results[i].values<double>()[1]; };
   lesson::Expect("2 cubed", at_2(0), 8);
   lesson::Expect("derivative of the cube at 2", at_2(1), 12);

@@ -2,7 +2,7 @@
 //
 // An op has a schema, a sentence about it, a rule for the shapes of its results, a rule for its
 // gradient and a kernel. `ForTypes` makes one kernel for each type of element that it names.
-#include "gyre/op.h"
+#include "gyre/core/op.h"
 
 namespace {
 

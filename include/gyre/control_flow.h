@@ -28,6 +28,8 @@
 #include <utility>
 #include <vector>
 
+#include "gyre/core/export.h"
+#include "gyre/core/options.h"
 #include "gyre/structure.h"
 
 namespace gyre {
@@ -37,9 +39,8 @@ struct LoopOptions {
   // The loop ends after this many iterations, whatever its condition says.
   std::optional<Operand> maximum_iterations;
   int64_t window = 10;  // iterations that may be in flight at once
-  // What a gradient keeps of each iteration: "save", "recompute(k)" or "checkpoint(bytes)". Empty:
-  // as the gradient decides.
-  std::string memory;
+  // What a gradient keeps of each iteration. Nothing: as the gradient decides.
+  std::optional<MemoryPolicy> memory;
   // Shapes that hold in all iterations, one per leaf of the state. Empty: found out.
   std::vector<PartialShape> shape_invariants;
 };
@@ -78,36 +79,43 @@ using BodyFn = std::function<Leaves(absl::Span<const Value>)>;
 // From row to what is made of it.
 using RowFn = std::function<Leaves(Value index, absl::Span<const Value> state)>;
 
-std::vector<Value> If(const Operand& predicate, const BodyFn& then_fn, const BodyFn& else_fn,
-                      const std::string& name);
-std::vector<Value> Case(const Operand& index, const std::vector<BodyFn>& branches,
-                        const std::string& name, const std::source_location& where);
+GYRE_EXPORT std::vector<Value> If(const Operand& predicate, const BodyFn& then_fn,
+                                  const BodyFn& else_fn, const std::string& name);
+GYRE_EXPORT std::vector<Value> Case(const Operand& index, const std::vector<BodyFn>& branches,
+                                    const std::string& name, const std::source_location& where);
 // The number of the first predicate that is true; how many there are if none is.
-Value FirstTrue(const std::vector<Operand>& predicates, const std::source_location& where);
-std::vector<Value> While(const Leaves& initial, const BodyFn& condition, const BodyFn& body,
-                         const LoopOptions& options, const std::source_location& where);
-std::vector<Value> ForRange(const Range& range, const Leaves& initial, const RowFn& body,
-                            const LoopOptions& options, const std::source_location& where);
-std::vector<Value> MapRows(const Leaves& rows, const BodyFn& body, const IterationOptions& options,
-                           const std::source_location& where);
+GYRE_EXPORT Value FirstTrue(const std::vector<Operand>& predicates,
+                            const std::source_location& where);
+GYRE_EXPORT std::vector<Value> While(const Leaves& initial, const BodyFn& condition,
+                                     const BodyFn& body, const LoopOptions& options,
+                                     const std::source_location& where);
+GYRE_EXPORT std::vector<Value> ForRange(const Range& range, const Leaves& initial,
+                                        const RowFn& body, const LoopOptions& options,
+                                        const std::source_location& where);
+GYRE_EXPORT std::vector<Value> MapRows(const Leaves& rows, const BodyFn& body,
+                                       const IterationOptions& options,
+                                       const std::source_location& where);
 // `body` takes the leaves of the accumulator, then those of a row. With `keep` the accumulator
 // after each row is returned, else after the last.
-std::vector<Value> FoldRows(const Leaves& rows, const Leaves& initial, const BodyFn& body,
-                            bool keep, const IterationOptions& options,
-                            const std::source_location& where);
+GYRE_EXPORT std::vector<Value> FoldRows(const Leaves& rows, const Leaves& initial,
+                                        const BodyFn& body, bool keep,
+                                        const IterationOptions& options,
+                                        const std::source_location& where);
 
 // A function, traced once per dtypes and shapes of its arguments. Shared by the handles to it.
 class TracedFunction;
-std::shared_ptr<TracedFunction> MakeFunction(const std::string& name,
-                                             const std::source_location& where);
-std::shared_ptr<TracedFunction> Declare(const std::string& name, std::vector<TensorSpec> args,
-                                        std::vector<TensorSpec> results,
-                                        const std::source_location& where);
-void Define(TracedFunction& function, const BodyFn& body, const std::source_location& where);
+GYRE_EXPORT std::shared_ptr<TracedFunction> MakeFunction(const std::string& name,
+                                                         const std::source_location& where);
+GYRE_EXPORT std::shared_ptr<TracedFunction> Declare(const std::string& name,
+                                                    std::vector<TensorSpec> args,
+                                                    std::vector<TensorSpec> results,
+                                                    const std::source_location& where);
+GYRE_EXPORT void Define(TracedFunction& function, const BodyFn& body,
+                        const std::source_location& where);
 // The results, and which trace they are of.
-std::pair<std::vector<Value>, int> CallFunction(TracedFunction& function, const Leaves& args,
-                                                const BodyFn& body,
-                                                const std::source_location& where);
+GYRE_EXPORT std::pair<std::vector<Value>, int> CallFunction(TracedFunction& function,
+                                                            const Leaves& args, const BodyFn& body,
+                                                            const std::source_location& where);
 
 template <typename R>
 R FromResults(const std::optional<R>& prototype, absl::Span<const Value> leaves) {

@@ -14,13 +14,15 @@
 #include <string>
 #include <vector>
 
+#include "gyre/core/export.h"
+#include "gyre/core/options.h"
 #include "gyre/state.h"
 #include "gyre/value.h"
 
 namespace gyre {
 
 // What a gradient is taken by: a value, or a variable, which stands for what is read of it.
-class Source {
+class GYRE_EXPORT Source {
  public:
   Source(const Value& value) : value_(value) {}
   Source(const Variable& variable) : value_(variable.handle()) {}
@@ -44,21 +46,21 @@ struct GradientOptions {
   Unconnected unconnected = Unconnected::kError;
   // Values through which nothing flows back.
   std::vector<Value> stops;
-  // What loops keep for it that do not say so themselves (LoopOptions::memory): "save",
-  // "recompute(k)" or "checkpoint(bytes)".
-  std::string memory;
+  // What loops keep for it that do not say so themselves (LoopOptions::memory).
+  MemoryPolicy memory;
 };
 
 // The gradient of the sum of all elements of all ys by each x, dense, of the shape of x.
 // UNIMPLEMENTED, with the op, where one is in the way that cannot be differentiated.
-std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Source>& xs,
-                             const GradientOptions& options = {},
-                             std::source_location where = std::source_location::current());
+GYRE_EXPORT std::vector<Value> gradients(
+    const std::vector<Value>& ys, const std::vector<Source>& xs,
+    const GradientOptions& options = {},
+    std::source_location where = std::source_location::current());
 
 // A gradient that may be rows of a tensor of which all others are zero: those of a gather, which
 // stay rows through loops, branches and calls. Equal indices may come more than once: their rows
 // add up.
-struct SparseGradient {
+struct GYRE_EXPORT SparseGradient {
   Value values;   // dense: the gradient; sparse: [n, …], rows
   Value indices;  // sparse: [n], int32 or int64; without a value where the gradient is dense
   Value shape;    // sparse: that of the whole, an int32 vector
@@ -68,7 +70,7 @@ struct SparseGradient {
 };
 
 // As gradients, but what is sparse stays that.
-std::vector<SparseGradient> sparse_gradients(
+GYRE_EXPORT std::vector<SparseGradient> sparse_gradients(
     const std::vector<Value>& ys, const std::vector<Source>& xs,
     const GradientOptions& options = {},
     std::source_location where = std::source_location::current());
@@ -80,23 +82,23 @@ std::vector<SparseGradient> sparse_gradients(
 using CustomFunction = std::function<std::vector<Value>(const std::vector<Value>& xs)>;
 using CustomGradient =
     std::function<std::vector<Value>(const std::vector<Value>& xs, const std::vector<Value>& dys)>;
-std::vector<Value> custom_gradient(const std::vector<Value>& xs, const CustomFunction& f,
-                                   const CustomGradient& gradient,
-                                   std::source_location where = std::source_location::current());
-Value custom_gradient(const Value& x, const std::function<Value(Value)>& f,
-                      const std::function<Value(Value x, Value dy)>& gradient,
-                      std::source_location where = std::source_location::current());
+GYRE_EXPORT std::vector<Value> custom_gradient(
+    const std::vector<Value>& xs, const CustomFunction& f, const CustomGradient& gradient,
+    std::source_location where = std::source_location::current());
+GYRE_EXPORT Value custom_gradient(const Value& x, const std::function<Value(Value)>& f,
+                                  const std::function<Value(Value x, Value dy)>& gradient,
+                                  std::source_location where = std::source_location::current());
 
 // The derivative of y along `direction`, of the shape of x: the Jacobian of y by x times it. (Found
 // by reverse mode twice, since a vector-Jacobian product is linear in its vector.)
-Value jvp(const Value& y, const Source& x, const Value& direction,
-          std::source_location where = std::source_location::current());
+GYRE_EXPORT Value jvp(const Value& y, const Source& x, const Value& direction,
+                      std::source_location where = std::source_location::current());
 
 // The derivatives of all elements of f(x) by all elements of x: of shape f(x).shape + x.shape. The
 // function is computed once per element of its result.
-Value jacobian(const std::function<Value(Value)>& f, const Operand& x);
+GYRE_EXPORT Value jacobian(const std::function<Value(Value)>& f, const Operand& x);
 // The second derivatives of f(x), a scalar: of shape x.shape + x.shape.
-Value hessian(const std::function<Value(Value)>& f, const Operand& x);
+GYRE_EXPORT Value hessian(const std::function<Value(Value)>& f, const Operand& x);
 
 // Gradients, scaled down together where their common norm, the root of the sum of all squares,
 // exceeds `most`; and that norm. Source: Pascanu et al., On the difficulty of training recurrent
@@ -105,6 +107,6 @@ struct Clipped {
   std::vector<Value> values;
   Value norm;
 };
-Clipped clip_by_global_norm(const std::vector<Value>& values, const Operand& most);
+GYRE_EXPORT Clipped clip_by_global_norm(const std::vector<Value>& values, const Operand& most);
 
 }  // namespace gyre

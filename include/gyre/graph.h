@@ -5,7 +5,7 @@
 //   gyre::Value x = gyre::placeholder(gyre::DType::kFloat, {2});
 //   gyre::Value y = x * x;
 //   gyre::GraphSession session(graph);
-//   gyre::Tensor squares = session.eval(y, {{x, gyre::Tensor::Vector<float>({1, 2})}});
+//   gyre::Tensor squares = session.eval(y, {{x, {1, 2}}});
 //
 // A Graph is built by one thread at a time. It only grows: what has been built never changes.
 #pragma once
@@ -20,20 +20,20 @@
 #include <utility>
 #include <vector>
 
-#include "gyre/checkpoint.h"
-#include "gyre/session.h"
+#include "gyre/core/export.h"
+#include "gyre/core/session.h"
 #include "gyre/state.h"
 #include "gyre/value.h"
 
 namespace gyre {
 
-class AttrMap;  // in gyre/op.h
+class AttrMap;  // in gyre/core/op.h
 
 namespace internal {
 class GraphState;
 }
 
-class Graph {
+class GYRE_EXPORT Graph {
  public:
   Graph();
   ~Graph();
@@ -61,7 +61,7 @@ class Graph {
 
 // Makes a graph current on this thread while it lives: functions without an operand, such as
 // placeholder and constant, add to the current graph. Scopes nest.
-class [[nodiscard]] GraphScope {
+class [[nodiscard]] GYRE_EXPORT GraphScope {
  public:
   explicit GraphScope(Graph& graph);
   ~GraphScope();
@@ -86,20 +86,20 @@ class [[nodiscard]] BuildScope {
 
 // Of the current graph, until the returned scope ends:
 // nodes, also those in bodies that are traced meanwhile, are for this device ("/cpu:0");
-BuildScope device(std::string name);
+GYRE_EXPORT BuildScope device(std::string name);
 // names of nodes begin with `name`/;
-BuildScope name_scope(const std::string& name);
+GYRE_EXPORT BuildScope name_scope(const std::string& name);
 // nodes run after these have run. A body as a whole is one such node.
-BuildScope control_dependencies(std::vector<Operation> before);
+GYRE_EXPORT BuildScope control_dependencies(std::vector<Operation> before);
 
 // As the members of Graph, in the current graph. In a body, a placeholder is an error.
-Value placeholder(DType dtype, PartialShape shape = PartialShape::Unknown(),
-                  const std::string& name = "",
-                  std::source_location where = std::source_location::current());
-Value placeholder(DType dtype, Dims shape, const std::string& name = "",
-                  std::source_location where = std::source_location::current());
-Value constant(const Tensor& value, const std::string& name = "",
-               std::source_location where = std::source_location::current());
+GYRE_EXPORT Value placeholder(DType dtype, PartialShape shape = PartialShape::Unknown(),
+                              const std::string& name = "",
+                              std::source_location where = std::source_location::current());
+GYRE_EXPORT Value placeholder(DType dtype, Dims shape, const std::string& name = "",
+                              std::source_location where = std::source_location::current());
+GYRE_EXPORT Value constant(const Tensor& value, const std::string& name = "",
+                           std::source_location where = std::source_location::current());
 template <internal::Number T>
 Value constant(T number, const std::string& name = "",
                std::source_location where = std::source_location::current()) {
@@ -128,7 +128,7 @@ Value constant(std::initializer_list<std::initializer_list<T>> rows, const std::
 }
 
 // What a formal input of an op is given: an operand, or a list of them where it takes a list.
-class OpInput {
+class GYRE_EXPORT OpInput {
  public:
   template <std::convertible_to<Operand> T>
   OpInput(const T& operand, std::source_location where = std::source_location::current())
@@ -146,15 +146,16 @@ class OpInput {
 // gyre/ops.h. One of `inputs` for each formal input. Attributes that the inputs tell may be left
 // out. INVALID_ARGUMENT when there is no such op, or inputs and attributes do not fit its schema or
 // its shape rule.
-std::vector<Value> call_op(const std::string& op, const std::vector<OpInput>& inputs,
-                           std::source_location where = std::source_location::current());
-std::vector<Value> call_op(const std::string& op, const std::vector<OpInput>& inputs,
-                           const AttrMap& attrs,
-                           std::source_location where = std::source_location::current());
+GYRE_EXPORT std::vector<Value> call_op(
+    const std::string& op, const std::vector<OpInput>& inputs,
+    std::source_location where = std::source_location::current());
+GYRE_EXPORT std::vector<Value> call_op(
+    const std::string& op, const std::vector<OpInput>& inputs, const AttrMap& attrs,
+    std::source_location where = std::source_location::current());
 
-// Adds the ops of a plug-in, a shared library, to those of this process: see gyre/op.h. Throws what
-// LoadPlugin returns.
-void load_plugin(const std::string& path);
+// Adds the ops of a plug-in, a shared library, to those of this process: see gyre/core/op.h. Throws
+// what LoadPlugin returns.
+GYRE_EXPORT void load_plugin(const std::string& path);
 
 // Which tensors of a graph that is imported are replaced by what.
 using ImportInputs = std::vector<std::pair<std::string, Operand>>;
@@ -172,16 +173,21 @@ using ImportInputs = std::vector<std::pair<std::string, Operand>>;
 // NOT_FOUND: no such file, or a name that is not in it. INVALID_ARGUMENT: the file holds no sound
 // graph, an input does not have the dtype of what it replaces, or a placeholder would come to stand
 // in a body. UNIMPLEMENTED: primitives that have no structured form.
-std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
-                                const ImportInputs& inputs = {},
-                                std::source_location where = std::source_location::current());
+GYRE_EXPORT std::vector<Value> import_graph(
+    const std::string& path, const std::vector<std::string>& outputs,
+    const ImportInputs& inputs = {}, std::source_location where = std::source_location::current());
 
-// Which placeholders (or other values of the main graph) get which tensors.
-using FeedList = std::vector<std::pair<Value, Tensor>>;
+// The same of a graph in memory: a GraphDef, binary or text, or Gyre's own text form.
+GYRE_EXPORT std::vector<Value> import_graph_from_memory(
+    absl::string_view graph, const std::vector<std::string>& outputs,
+    const ImportInputs& inputs = {}, std::source_location where = std::source_location::current());
+
+// Which placeholders (or other values of the main graph) get which tensors, numbers or vectors.
+using FeedList = std::vector<std::pair<Value, FeedValue>>;
 
 // Runs a graph, and follows it as it grows: variables and queues keep their values. Errors of runs
 // are thrown. Any number of threads may run what exists; while the graph is built, nobody runs it.
-class GraphSession {
+class GYRE_EXPORT GraphSession {
  public:
   explicit GraphSession(Graph& graph, const SessionOptions& options = {});
   ~GraphSession();
@@ -226,8 +232,8 @@ class GraphSession {
   Tensor value_of(const Variable& variable);
 
   // Saves variables to a folder, and restores them: SaveCheckpoint and RestoreCheckpoint of
-  // gyre/checkpoint.h, with errors thrown. Among the variables are those of optimizers, so training
-  // goes on as if it had not stopped. What has been restored counts as initialised.
+  // gyre/core/session.h, with errors thrown. Among the variables are those of optimizers, so
+  // training goes on as if it had not stopped. What has been restored counts as initialised.
   void save(const std::string& folder, const SaveOptions& options = {});
   std::vector<std::string> restore(const std::string& path, const RestoreOptions& options = {});
 

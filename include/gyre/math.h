@@ -12,20 +12,21 @@
 #include <string>
 #include <vector>
 
+#include "gyre/core/export.h"
 #include "gyre/ops.h"
 #include "gyre/value.h"
 
 namespace gyre {
 
 // Elements of x where the condition holds, of y elsewhere. Both are computed: cond runs only one.
-Value where(const Operand& condition, const Operand& x, const Operand& y);
-Value add_n(const OperandList& values);
+GYRE_EXPORT Value where(const Operand& condition, const Operand& x, const Operand& y);
+GYRE_EXPORT Value add_n(const OperandList& values);
 
-Value cast(const Operand& x, DType dtype);
-Value identity(const Operand& x, const std::string& name = "");
+GYRE_EXPORT Value cast(const Operand& x, DType dtype);
+GYRE_EXPORT Value identity(const Operand& x, const std::string& name = "");
 
 // Along which axes to reduce; by default all of them. Negative: from the last.
-class Axes {
+class GYRE_EXPORT Axes {
  public:
   Axes() = default;
   Axes(int axis) : axes_(Operand({axis})) {}
@@ -42,35 +43,37 @@ class Axes {
 
 // What a value's shape is when the program runs, as int32 vectors and scalars. (Value::shape says
 // what is known before.)
-Value shape_of(const Operand& x);
-Value rank_of(const Operand& x);
-Value size_of(const Operand& x);
+GYRE_EXPORT Value shape_of(const Operand& x);
+GYRE_EXPORT Value rank_of(const Operand& x);
+GYRE_EXPORT Value size_of(const Operand& x);
 // Length of one axis, a scalar.
-Value dim_of(const Operand& x, int axis);
+GYRE_EXPORT Value dim_of(const Operand& x, int axis);
 
-Value concat(const OperandList& values, const Operand& axis);
+GYRE_EXPORT Value concat(const OperandList& values, const Operand& axis);
 // x, which is promised to have this shape: an error of the run if it has not.
-Value ensure_shape(const Operand& x, PartialShape shape);
-Value gather(const Operand& params, const Operand& indices, const Operand& axis = 0);
-Value one_hot(const Operand& indices, const Operand& depth, const Operand& on = 1.0f,
-              const Operand& off = 0.0f);
-Value range(const Operand& start, const Operand& limit, const Operand& delta = 1);
-std::vector<Value> split(const Operand& x, int64_t pieces, const Operand& axis = 0);
-Value stack(const OperandList& values, int64_t axis = 0);
-Value transpose(const Operand& x, const Operand& permutation);
-Value transpose(const Operand& x);  // axes in reverse order
-std::vector<Value> unstack(const Operand& x, int64_t count, int64_t axis = 0);
+GYRE_EXPORT Value ensure_shape(const Operand& x, PartialShape shape);
+GYRE_EXPORT Value gather(const Operand& params, const Operand& indices, const Operand& axis = 0);
+GYRE_EXPORT Value one_hot(const Operand& indices, const Operand& depth, const Operand& on = 1.0f,
+                          const Operand& off = 0.0f);
+GYRE_EXPORT Value range(const Operand& start, const Operand& limit, const Operand& delta = 1);
+GYRE_EXPORT std::vector<Value> split(const Operand& x, int64_t pieces, const Operand& axis = 0);
+GYRE_EXPORT Value stack(const OperandList& values, int64_t axis = 0);
+GYRE_EXPORT Value transpose(const Operand& x, const Operand& permutation);
+GYRE_EXPORT Value transpose(const Operand& x);  // axes in reverse order
+GYRE_EXPORT std::vector<Value> unstack(const Operand& x, int64_t count, int64_t axis = 0);
 
 struct MatMulTranspose {
   bool a = false;
   bool b = false;
 };
 // Of matrices; of stacks of matrices, if x has more than two axes.
-Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose = {});
-Value einsum(const std::string& equation, const OperandList& values);
+GYRE_EXPORT Value matmul(const Operand& a, const Operand& b, MatMulTranspose transpose = {});
+GYRE_EXPORT Value einsum(const std::string& equation, const OperandList& values);
 
 // New numbers in every run and iteration.
-Value random_uniform(const Operand& shape, DType dtype = DType::kFloat, int64_t seed = 0);
-Value random_normal(const Operand& shape, DType dtype = DType::kFloat, int64_t seed = 0);
+GYRE_EXPORT Value random_uniform(const Operand& shape, DType dtype = DType::kFloat,
+                                 int64_t seed = 0);
+GYRE_EXPORT Value random_normal(const Operand& shape, DType dtype = DType::kFloat,
+                                int64_t seed = 0);
 
 }  // namespace gyre

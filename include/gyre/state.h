@@ -15,15 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "gyre/core/export.h"
 #include "gyre/value.h"
 
 namespace gyre {
 
-inline namespace front {  // the core has a Variable and a TensorArray of its own
-
 // A named tensor of the session, which runs can change. Made in the main graph; used anywhere.
 // Wherever an operand is wanted, a variable means a read at that place of the program.
-class Variable : public internal::Expression {
+class GYRE_EXPORT Variable : public internal::Expression {
  public:
   // A name that is taken gets a suffix. `shape`: which shapes it may take, by default that of the
   // initial value. FAILED_PRECONDITION in a body.
@@ -55,7 +54,7 @@ class Variable : public internal::Expression {
 
 // A list of tensors of one dtype: a value like any other, so that "changing" it gives another list.
 // May be the state of a loop. An array of fixed length is a list that was reserved.
-class List {
+class GYRE_EXPORT List {
  public:
   // Shapes of elements may be partly unknown.
   static List empty(DType dtype, PartialShape element_shape = PartialShape::Unknown(),
@@ -103,8 +102,6 @@ class List {
 
 using TensorArray = List;
 
-}  // namespace front
-
 // A text, with the line where it was written.
 struct Text {
   std::string text;
@@ -116,9 +113,9 @@ struct Text {
 };
 
 namespace internal {
-Operation Print(const Text& text, const std::vector<Operand>& values);
-Operation Assert(const Operand& condition, const std::string& message,
-                 const std::vector<Operand>& values);
+GYRE_EXPORT Operation Print(const Text& text, const std::vector<Operand>& values);
+GYRE_EXPORT Operation Assert(const Operand& condition, const std::string& message,
+                             const std::vector<Operand>& values);
 }  // namespace internal
 
 // Prints a line (SessionOptions::print) with the values in the place of "{}", or behind the text if

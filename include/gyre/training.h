@@ -30,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include "gyre/core/export.h"
 #include "gyre/gradients.h"
 #include "gyre/state.h"
 #include "gyre/value.h"
@@ -39,7 +40,7 @@ namespace gyre {
 // How far a step goes: a number; a Value, the same at all steps; a Variable, read at each step; or
 // a schedule: a function from the number of steps taken before (an int64 scalar) to the rate.
 // Rates are real scalars of any type.
-class LearningRate {
+class GYRE_EXPORT LearningRate {
  public:
   using Schedule = std::function<Value(Value)>;
 
@@ -74,7 +75,7 @@ class OptimizerState;
 }
 
 // What Sgd and Adam have in common.
-class Optimizer {
+class GYRE_EXPORT Optimizer {
  public:
   // A step down the gradient of the loss (the sum of its elements, if it is no scalar) by these
   // variables. Throws as gradients and apply; not connected: INVALID_ARGUMENT with the variable.
@@ -113,14 +114,15 @@ struct SgdOptions {
   bool nesterov = false;  // only with momentum
 };
 
-// Stochastic gradient descent, of variables of any floating or complex dtype. With gradient g and rate r:
+// Stochastic gradient descent, of variables of any floating or complex dtype. With gradient g and
+// rate r:
 //   without momentum   w := w - r g
 //   with momentum µ    a := µ a + g      w := w - r a
 //   with nesterov      a := µ a + g      w := w - r (g + µ a)
 // Sources: Polyak, Some methods of speeding up the convergence of iteration methods (1964);
 // Sutskever et al., On the importance of initialization and momentum in deep learning (2013). As in
 // PyTorch and TensorFlow, a is a sum of gradients, so a change of rate takes effect at once.
-class Sgd : public Optimizer {
+class GYRE_EXPORT Sgd : public Optimizer {
  public:
   // INVALID_ARGUMENT for a momentum that is negative or not finite, and nesterov without one.
   explicit Sgd(const SgdOptions& options = {},
@@ -143,7 +145,7 @@ struct AdamOptions {
 // the root of 1 - β2^t that ε is multiplied by are computed in double, all else in the variable's
 // type: the same to the bit as Python's gyre.optimizers.Adam. TensorFlow uses the ε̂ of the paper's
 // section 2 instead.)
-class Adam : public Optimizer {
+class GYRE_EXPORT Adam : public Optimizer {
  public:
   // INVALID_ARGUMENT for a beta outside of [0, 1), or an epsilon that is negative or not finite.
   explicit Adam(const AdamOptions& options = {},

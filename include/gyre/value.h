@@ -21,25 +21,28 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/export.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
 class Operand;
 class Value;
-inline namespace front {  // the core has a Variable of its own
 class Variable;
-}
+
+// "INVALID_ARGUMENT", …
+inline std::string to_string(absl::StatusCode code) { return absl::StatusCodeToString(code); }
 
 // The exception of the C++ API. Holds a status of the core: its code says what kind of mistake it
 // is.
-class Error : public std::runtime_error {
+class GYRE_EXPORT Error : public std::runtime_error {
  public:
   // Requirement: `status` is an error.
   explicit Error(absl::Status status);
   const absl::Status& status() const { return status_; }
+  absl::StatusCode code() const { return status_.code(); }
 
  private:
   absl::Status status_;
@@ -49,45 +52,8 @@ namespace internal {
 
 class Scope;  // the main graph or the body of a function, as it is being built
 
-// C++ types of numbers that make constants: int, size_t, float, complex64, …
-template <typename T>
-concept Number =
-    std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
-    std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
-
-// The element type that holds a number of type T.
-template <Number T>
-auto ToElement(T number) {
-  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-    constexpr bool kSigned = std::is_signed_v<T>;
-    if constexpr (sizeof(T) == 8) {
-      return static_cast<std::conditional_t<kSigned, int64_t, uint64_t>>(number);
-    } else if constexpr (sizeof(T) == 4) {
-      return static_cast<std::conditional_t<kSigned, int32_t, uint32_t>>(number);
-    } else if constexpr (sizeof(T) == 2) {
-      return static_cast<std::conditional_t<kSigned, int16_t, uint16_t>>(number);
-    } else {
-      return static_cast<std::conditional_t<kSigned, int8_t, uint8_t>>(number);
-    }
-  } else if constexpr (std::is_same_v<T, long double>) {
-    return static_cast<double>(number);
-  } else {
-    return number;
-  }
-}
-
-template <Number T>
-Tensor ToVector(const T* begin, size_t size) {
-  using Element = decltype(ToElement(T()));
-  std::vector<std::conditional_t<std::is_same_v<Element, bool>, uint8_t, Element>> copy;
-  for (size_t i = 0; i < size; ++i) copy.push_back(ToElement(begin[i]));
-  return Tensor::FromValues<Element>(
-      absl::Span<const Element>(reinterpret_cast<const Element*>(copy.data()), size),
-      Shape::Vector(static_cast<int64_t>(size)));
-}
-
 // A constant in the graph that is current (GraphScope).
-Value MakeConstant(const Tensor& value, std::source_location where);
+GYRE_EXPORT Value MakeConstant(const Tensor& value, std::source_location where);
 
 // Where the operators are: found for expressions in which a Value, Variable or Operand occurs.
 struct Expression {
@@ -111,7 +77,7 @@ struct Expression {
 }  // namespace internal
 
 // A node: what is run for its effects, or waited for.
-class Operation {
+class GYRE_EXPORT Operation {
  public:
   Operation() = default;
   Operation(const Value& value);  // the one that computes it
@@ -127,7 +93,7 @@ class Operation {
   int32_t node_ = -1;
 };
 
-class Value : public internal::Expression {
+class GYRE_EXPORT Value : public internal::Expression {
  public:
   Value() = default;  // of no graph; good for nothing but being assigned to
   // Constants of the graph that is current (GraphScope), with the type of the C++ value.
@@ -165,7 +131,7 @@ class Value : public internal::Expression {
 // variable, which is read), with the line where it was written. A number or tensor becomes a
 // constant of the dtype that the op needs it to have: that of the other operands, where they must
 // agree. INVALID_ARGUMENT if its value changes thereby (0.5 as an integer).
-class Operand : public internal::Expression {
+class GYRE_EXPORT Operand : public internal::Expression {
  public:
   Operand(Value value, std::source_location where = std::source_location::current());
   Operand(const Variable& variable, std::source_location where = std::source_location::current());
@@ -203,7 +169,7 @@ class Operand : public internal::Expression {
 };
 
 // Several operands that an op takes as one list.
-class OperandList {
+class GYRE_EXPORT OperandList {
  public:
   OperandList(std::initializer_list<Operand> list,
               std::source_location where = std::source_location::current())
@@ -220,6 +186,6 @@ class OperandList {
 };
 
 // The value of an operand by itself, as a constant of its own type if it is a literal.
-Value to_value(const Operand& operand);
+GYRE_EXPORT Value to_value(const Operand& operand);
 
 }  // namespace gyre

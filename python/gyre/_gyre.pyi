@@ -331,7 +331,7 @@ class Executable:
         [{"name", "iteration"}]}; its exceptions end the run. `timeline`: a file for Perfetto."""
 
 class Cluster:
-    """A connection to workers (gyre/session.h: ConnectCluster)."""
+    """A connection to workers (gyre/core/session.h: ConnectCluster)."""
     def __init__(
         self,
         workers: Sequence[str],
@@ -573,7 +573,7 @@ class Bundle:
 def open_bundle(prefix: str) -> Bundle: ...
 
 class CheckpointFolder:
-    """A checkpoint as C++ writes it (gyre/checkpoint.h)."""
+    """A checkpoint as C++ writes it (gyre/core/checkpoint.h)."""
     def entries(self) -> dict[str, tuple[DType | None, Any]]: ...  # name: (dtype, dims)
     def read(self, name: str) -> Tensor: ...
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 #include "ir/program.h"
 
 namespace gyre {

@@ -12,9 +12,11 @@
 #include <limits>
 #include <mutex>
 
+#include "base/internal_export.h"
+
 namespace gyre {
 
-class Attention {
+class GYRE_INTERNAL_EXPORT Attention {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 

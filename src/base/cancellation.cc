@@ -1,8 +1,18 @@
-#include "base/cancellation.h"
-
 #include <utility>
 
+#include "base/env.h"
+#include "gyre/core/options.h"
+
 namespace gyre {
+
+Cancellation::Cancellation() : Cancellation(kNoDeadline) {}
+
+Cancellation::Cancellation(int64_t deadline_nanos) : Cancellation(deadline_nanos, SystemClock()) {}
+
+Cancellation::Cancellation(int64_t deadline_nanos, const Clock& clock)
+    : clock_(clock), deadline_nanos_(deadline_nanos) {}
+
+void Cancellation::Cancel() { Cancel(absl::CancelledError("the run was cancelled")); }
 
 void Cancellation::Cancel(const absl::Status& why) {
   std::map<int64_t, std::function<void()>> callbacks;

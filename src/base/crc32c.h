@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/internal_export.h"
+
 namespace gyre {
 
 // The checksum of `size` bytes that follow bytes whose checksum is `before` (0: nothing).
-uint32_t Crc32c(const void* data, size_t size, uint32_t before = 0);
+GYRE_INTERNAL_EXPORT uint32_t Crc32c(const void* data, size_t size, uint32_t before = 0);
 
 }  // namespace gyre

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 
+#include "base/internal_export.h"
+
 namespace gyre {
 
 // Monotonic time in nanoseconds. Thread-safe.
@@ -16,10 +18,10 @@ class Clock {
 };
 
 // The machine's steady clock. Lives for ever.
-const Clock& SystemClock();
+GYRE_INTERNAL_EXPORT const Clock& SystemClock();
 
 // How many threads the machine runs at once; at least 1.
-int NumProcessors();
+GYRE_INTERNAL_EXPORT int NumProcessors();
 
 // Calls body(0), …, body(n - 1), each on a thread of its own, and returns once all have. What the
 // machine has no thread for, the caller's thread runs.
@@ -28,7 +30,7 @@ void RunOnThreads(int n, const std::function<void(int)>& body);
 // Calls `tick` on a thread of its own, first after `first_nanos`, then every `period_nanos`, until
 // it is destroyed; then no call is running any more. Does nothing where the machine has no thread
 // left.
-class Ticker {
+class GYRE_INTERNAL_EXPORT Ticker {
  public:
   Ticker(int64_t first_nanos, int64_t period_nanos, std::function<void()> tick);
   ~Ticker();

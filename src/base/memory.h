@@ -3,9 +3,11 @@
 
 #include <cstdint>
 
+#include "base/internal_export.h"
+
 namespace gyre {
 
 // Bytes of physical memory, or of the control group's limit when that is lower.
-int64_t PhysicalMemoryBytes();
+GYRE_INTERNAL_EXPORT int64_t PhysicalMemoryBytes();
 
 }  // namespace gyre

@@ -12,6 +12,8 @@
 #include <functional>
 #include <thread>
 
+#include "base/internal_export.h"
+
 namespace gyre {
 
 // While it lives, no handler runs on this thread, whatever signal is sent to it or to the process.
@@ -30,12 +32,12 @@ class NoSignals {
 
 // A new thread of Gyre's that runs `body`. Throws std::system_error where the machine has none
 // left.
-std::thread StartThread(std::function<void()> body);
+GYRE_INTERNAL_EXPORT std::thread StartThread(std::function<void()> body);
 
 // While it lives, a thread of Gyre's takes the signals that the thread which asked for it takes;
 // other threads are left as they are. Around calls of the user's own functions: processes that they
 // start inherit what is blocked. What these functions change about it is undone.
-class CallersSignals {
+class GYRE_INTERNAL_EXPORT CallersSignals {
  public:
   CallersSignals();
   ~CallersSignals();

@@ -11,18 +11,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "gyre/core/export.h"
 
 namespace gyre {
 
 // INTERNAL, worded as a bug in Gyre. `invariant` says what should have been true.
-absl::Status BugError(absl::string_view invariant);
+GYRE_EXPORT absl::Status BugError(absl::string_view invariant);
 
 // The same code and payloads, with `context` put in front of the message ("context: message").
 // An OK status stays OK.
-absl::Status Annotate(const absl::Status& status, absl::string_view context);
+GYRE_EXPORT absl::Status Annotate(const absl::Status& status, absl::string_view context);
 
 // True for errors that follow from another one (cancelled, aborted): they never mask the first.
-bool IsDerivedError(const absl::Status& status);
+GYRE_EXPORT bool IsDerivedError(const absl::Status& status);
 
 }  // namespace gyre
 

@@ -14,10 +14,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/internal_export.h"
+
 namespace gyre {
 
 // Thread-safe.
-class ThreadPool {
+class GYRE_INTERNAL_EXPORT ThreadPool {
  public:
   ThreadPool() = default;
   // Waits for the tasks that run; those that have not begun are dropped.

@@ -22,12 +22,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "base/cancellation.h"
+#include "base/internal_export.h"
+#include "gyre/core/options.h"
 
 namespace gyre {
 
 // Holds what its thread prepares to a limit, as long as it lives; within another one, to both.
-class WorkLimit {
+class GYRE_INTERNAL_EXPORT WorkLimit {
  public:
   static constexpr int64_t kNoBudget = std::numeric_limits<int64_t>::max();
   // A budget is meant for tensors: what it says of less than this is not held against programs.

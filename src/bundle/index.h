@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "bundle/slice.h"
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/shape.h"
 
 namespace gyre {
 

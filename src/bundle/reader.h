@@ -11,12 +11,13 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "bundle/index.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
-class BundleReader {
+class GYRE_INTERNAL_EXPORT BundleReader {
  public:
   // The bundle at `prefix`, as ReadBundleIndex. `within`, if not empty: a folder that all its files
   // must lie in, links followed; PERMISSION_DENIED otherwise.

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 
 namespace gyre {
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "bundle/index.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 

@@ -84,11 +84,12 @@ struct Settings {
 };
 
 absl::Status ReadForm(const Arguments& arguments, SessionOptions& session) {
-  session.form = arguments.Get("--form").value_or("");
+  GYRE_ASSIGN_OR_RETURN(session.form,
+                        ParseProgramForm(arguments.Get("--form").value_or("imported")));
   session.passes.off = arguments.List("--passes-off");
   session.passes.only = arguments.Get("--passes-only").value_or("");
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--passes-order-seed", 1, INT64_MAX, 0));
-  session.passes.order_seed = static_cast<uint64_t>(seed);
+  session.testing.passes_order_seed = static_cast<uint64_t>(seed);
   session.passes.verify = true;
   return CheckForm(session);
 }
@@ -98,7 +99,7 @@ absl::Status ReadDevices(const Arguments& arguments, SessionOptions& session) {
   // Cases ask for devices of the machine that wrote them.
   session.soft_placement = true;
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--spread", 1, INT64_MAX, 0));
-  session.spread_seed = static_cast<uint64_t>(seed);
+  session.testing.spread_seed = static_cast<uint64_t>(seed);
   if (seed != 0 && session.devices.empty() && !arguments.Has("--cluster"))
     return absl::InvalidArgumentError("--spread needs --devices, such as --devices cpu:2");
   if (session.devices.empty()) return absl::OkStatus();
@@ -137,15 +138,14 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   Settings settings;
   settings.folders = arguments.positional();
   GYRE_ASSIGN_OR_RETURN(settings.check.memory, ReadMemoryPolicy(arguments));
-  settings.check.session.engine = arguments.Get("--engine").value_or("");
-  GYRE_RETURN_IF_ERROR(CheckEngine(arguments));
+  GYRE_ASSIGN_OR_RETURN(settings.check.session.engine, ReadEngine(arguments));
   settings.check.session.print = [](absl::string_view, absl::string_view) {};
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
-  settings.check.session.window = static_cast<int>(window);
+  settings.check.session.parallel.window = static_cast<int>(window);
   GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));
-  settings.check.session.threads = static_cast<int>(threads);
+  settings.check.session.parallel.threads = static_cast<int>(threads);
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--schedule-seed", 1, INT64_MAX, 0));
-  settings.check.session.schedule_seed = static_cast<uint64_t>(seed);
+  settings.check.session.testing.schedule_seed = static_cast<uint64_t>(seed);
   GYRE_RETURN_IF_ERROR(ReadDevices(arguments, settings.check.session));
   GYRE_RETURN_IF_ERROR(ReadForm(arguments, settings.check.session));
   GYRE_ASSIGN_OR_RETURN(

@@ -5,11 +5,12 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "base/internal_export.h"
 #include "cli/streams.h"
 
 namespace gyre::cli {
 
 // Runs `gyre WORDS...` and returns its exit code (ExitCode).
-int Main(absl::Span<const std::string> words, const Streams& streams);
+GYRE_INTERNAL_EXPORT int Main(absl::Span<const std::string> words, const Streams& streams);
 
 }  // namespace gyre::cli

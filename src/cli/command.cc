@@ -16,7 +16,7 @@ constexpr size_t kHelpColumn = 26;
 
 // What every command takes.
 constexpr Option kPlugin = {"--plugin", "FILE[,FILE]",
-                            "load ops from shared libraries first: see gyre/op.h", '\0', true};
+                            "load ops from shared libraries first: see gyre/core/op.h", '\0', true};
 
 // One option, its help beginning in a column of its own.
 void PrintOption(const Option& option, std::ostream& out) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 #include "ir/program.h"
 
 namespace gyre::cli {

@@ -1,12 +1,9 @@
 #include "cli/engines.h"
 
 #include <algorithm>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/status.h"
 #include "cli/shared_options.h"
-#include "gyre/session.h"
 
 namespace gyre::cli {
 namespace {
@@ -21,26 +18,24 @@ bool NeedsTokens(const Arguments& arguments) {
 
 }  // namespace
 
-absl::Status CheckEngine(const Arguments& arguments) {
-  const std::string name = arguments.Get("--engine").value_or("");
-  const std::vector<std::string> names = EngineNames();
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there is no engine '", name, "'; there is ", absl::StrJoin(names, ", ")));
-  }
-  return RefuseIdle(arguments, {{.is_case = name == "reference",
-                                 .options = {"--threads", "--schedule-seed", "--devices"},
-                                 .why = "with --engine=reference, which runs on one thread and "
-                                        "knows no devices"},
-                                {.is_case = name == "compiled" && NeedsTokens(arguments),
-                                 .options = {"--engine"},
-                                 .why = "as compiled with --window, --schedule-seed, --devices, "
-                                        "--trace, --stats, --trap-nan and --fetch-each, for which "
-                                        "all loops are made of tokens"},
-                                {.is_case = arguments.Has("--cluster"),
-                                 .options = {"--engine", "--devices"},
-                                 .why = "with --cluster, whose workers have an engine and "
-                                        "devices of their own"}});
+absl::StatusOr<EngineKind> ReadEngine(const Arguments& arguments) {
+  GYRE_ASSIGN_OR_RETURN(const EngineKind engine,
+                        ParseEngineKind(arguments.Get("--engine").value_or("dataflow")));
+  GYRE_RETURN_IF_ERROR(
+      RefuseIdle(arguments, {{.is_case = engine == EngineKind::kReference,
+                              .options = {"--threads", "--schedule-seed", "--devices"},
+                              .why = "with --engine=reference, which runs on one thread and "
+                                     "knows no devices"},
+                             {.is_case = engine == EngineKind::kCompiled && NeedsTokens(arguments),
+                              .options = {"--engine"},
+                              .why = "as compiled with --window, --schedule-seed, --devices, "
+                                     "--trace, --stats, --trap-nan and --fetch-each, for which "
+                                     "all loops are made of tokens"},
+                             {.is_case = arguments.Has("--cluster"),
+                              .options = {"--engine", "--devices"},
+                              .why = "with --cluster, whose workers have an engine and "
+                                     "devices of their own"}}));
+  return engine;
 }
 
 }  // namespace gyre::cli

@@ -69,9 +69,9 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
   const auto limit = HoldToLimits(*arguments);
   if (!limit.ok()) return Misuse(kPassesCommand, streams, limit.status());
   PipelineOptions options;
-  options.off = arguments->List("--off");
-  options.only = arguments->Get("--only").value_or("");
-  options.verify = true;
+  options.choice.off = arguments->List("--off");
+  options.choice.only = arguments->Get("--only").value_or("");
+  options.choice.verify = true;
   if (const absl::Status status = CheckPipelineOptions(options); !status.ok())
     return Misuse(kPassesCommand, streams, status);
   if (arguments->positional().empty()) {

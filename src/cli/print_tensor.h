@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::cli {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "cli/streams.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 
 namespace gyre::cli {
 

@@ -16,7 +16,7 @@
 #include "cli/shared_options.h"
 #include "cli/watch.h"
 #include "devices/device_set.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "session/form.h"
 #include "session/names.h"
 #include "tensor/io/file.h"
@@ -136,16 +136,15 @@ absl::StatusOr<Arguments> ParseFurtherRun(const std::vector<std::string>& words)
 
 absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   SessionOptions options;
-  options.engine = arguments.Get("--engine").value_or("");
-  options.form = arguments.Get("--form").value_or("");
-  GYRE_RETURN_IF_ERROR(CheckEngine(arguments));
-  GYRE_RETURN_IF_ERROR(CheckForm(options));
+  GYRE_ASSIGN_OR_RETURN(options.engine, ReadEngine(arguments));
+  GYRE_ASSIGN_OR_RETURN(options.form,
+                        ParseProgramForm(arguments.Get("--form").value_or("imported")));
   options.devices = arguments.Get("--devices").value_or("");
   if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());
   GYRE_ASSIGN_OR_RETURN(const int64_t window, arguments.Int("--window", 1, INT32_MAX, 0));
-  options.window = static_cast<int>(window);
+  options.parallel.window = static_cast<int>(window);
   GYRE_ASSIGN_OR_RETURN(const int64_t threads, arguments.Int("--threads", 1, kMaxThreads, 0));
-  options.threads = static_cast<int>(threads);
+  options.parallel.threads = static_cast<int>(threads);
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--seed", 1, INT64_MAX, 0));
   options.seed = static_cast<uint64_t>(seed);
   return options;
@@ -218,7 +217,7 @@ class Runner {
 
   absl::Status Prepare(const std::vector<Request>& requests) {
     std::vector<std::shared_ptr<const Program>> forms;
-    if (!plan_.session.form.empty()) {
+    if (plan_.session.form != ProgramForm::kImported) {
       for (const Request& request : requests) {
         GYRE_ASSIGN_OR_RETURN(forms.emplace_back(), InForm(request));
       }

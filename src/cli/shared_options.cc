@@ -4,15 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
-#include "grad/memory_policy.h"
 
 namespace gyre::cli {
 
-absl::StatusOr<std::string> ReadMemoryPolicy(const Arguments& arguments) {
-  std::string policy = arguments.Get("--memory").value_or("");
-  const absl::Status status = grad::ParseMemoryPolicy(policy).status();
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("--memory ", status.message()));
-  return policy;
+absl::StatusOr<MemoryPolicy> ReadMemoryPolicy(const Arguments& arguments) {
+  absl::StatusOr<MemoryPolicy> policy =
+      ParseMemoryPolicy(arguments.Get("--memory").value_or("save"));
+  if (policy.ok()) return policy;
+  return absl::InvalidArgumentError(absl::StrCat("--memory ", policy.status().message()));
 }
 
 absl::StatusOr<RunOptions> ReadLimits(const Arguments& arguments) {

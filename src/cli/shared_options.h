@@ -7,13 +7,13 @@
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::cli {
 
-// "" when --memory was not given. INVALID_ARGUMENT, naming the option and what it takes, for what
-// is no memory policy.
-absl::StatusOr<std::string> ReadMemoryPolicy(const Arguments& arguments);
+// "save" when --memory was not given. INVALID_ARGUMENT, naming the option and what it takes, for
+// what is no memory policy.
+absl::StatusOr<MemoryPolicy> ReadMemoryPolicy(const Arguments& arguments);
 
 // For commands that read and transform graphs, but run none.
 inline constexpr Option kPreparationTimeout = {"--timeout", "MS",

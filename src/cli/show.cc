@@ -70,8 +70,10 @@ constexpr Option kOptions[] = {
 };
 constexpr absl::string_view kForms[] = {"--full", "--summary", "--dot", "--svg"};
 // Which form of the program (session/form.h) each option shows.
-constexpr std::pair<absl::string_view, absl::string_view> kPrograms[] = {
-    {"--raised", "raised"}, {"--lowered", "relowered"}, {"--optimized", "optimized"}};
+constexpr std::pair<absl::string_view, ProgramForm> kPrograms[] = {
+    {"--raised", ProgramForm::kRaised},
+    {"--lowered", ProgramForm::kRelowered},
+    {"--optimized", ProgramForm::kOptimized}};
 constexpr absl::string_view kAsked[] = {"--feed", "--fetch", "--target"};
 constexpr absl::string_view kSignature = "--signature";
 
@@ -221,19 +223,19 @@ void SayNotConnected(const GradientProgram& made, const Streams& streams) {
   }
 }
 
-// The form of the program that is asked for, "" for the one it has. INVALID_ARGUMENT for options
-// that do not go together.
-absl::StatusOr<std::string> ReadForm(const Arguments& arguments) {
+// The form of the program that is asked for: the one it has, if no other is. INVALID_ARGUMENT for
+// options that do not go together.
+absl::StatusOr<ProgramForm> ReadForm(const Arguments& arguments) {
   int shown = 0;
   for (const absl::string_view option : kForms) shown += arguments.Has(option) ? 1 : 0;
   if (shown > 1)
     return absl::InvalidArgumentError("choose one of --full, --summary, --dot and --svg");
-  std::string form;
-  for (const auto& [option, name] : kPrograms) {
+  ProgramForm form = ProgramForm::kImported;
+  for (const auto& [option, made] : kPrograms) {
     if (!arguments.Has(option)) continue;
-    if (!form.empty())
+    if (form != ProgramForm::kImported)
       return absl::InvalidArgumentError("choose one of --raised, --lowered and --optimized");
-    form = std::string(name);
+    form = made;
   }
   for (const absl::string_view asked : kAsked) {
     if (!arguments.Has(asked)) continue;
@@ -241,7 +243,8 @@ absl::StatusOr<std::string> ReadForm(const Arguments& arguments) {
       return absl::InvalidArgumentError(
           absl::StrCat(asked, " and --signature, which says it, do not go together"));
     }
-    if (!form.empty() || (arguments.Has("--gradient") && asked == kAskedFeed.name)) continue;
+    if (form != ProgramForm::kImported || (arguments.Has("--gradient") && asked == kAskedFeed.name))
+      continue;
     return absl::InvalidArgumentError(
         absl::StrCat(asked, " is for --raised, --lowered and --optimized"));
   }
@@ -253,7 +256,7 @@ absl::StatusOr<std::string> ReadForm(const Arguments& arguments) {
 }
 
 // A model by itself, or what one of its signatures runs.
-int ShowModel(const ModelFiles& files, const std::string& form, const Arguments& arguments,
+int ShowModel(const ModelFiles& files, ProgramForm form, const Arguments& arguments,
               const Streams& streams) {
   const absl::StatusOr<MetaGraph> graph = ReadModelGraph(files, arguments.List("--tags"));
   if (!graph.ok())
@@ -267,7 +270,7 @@ int ShowModel(const ModelFiles& files, const std::string& form, const Arguments&
   if (!asked.ok()) return Misuse(kShowCommand, streams, asked.status());
   SessionOptions options;
   options.form = form;
-  asked = form.empty() ? PrunePass(*asked) : ToForm(*std::move(asked), options);
+  asked = form == ProgramForm::kImported ? PrunePass(*asked) : ToForm(*std::move(asked), options);
   if (!asked.ok()) return Failure(kShowCommand, streams, asked.status());
   const absl::Status status = Show(*asked->program, arguments, streams.out);
   return status.ok() ? kSuccess : Failure(kShowCommand, streams, status);
@@ -282,8 +285,8 @@ absl::StatusOr<std::shared_ptr<const Program>> ReadProgram(const std::string& pa
 }
 
 // Whether the options ask for the graph of a model as a whole.
-bool AsksForGraph(const Arguments& arguments, const std::string& form) {
-  return !form.empty() || arguments.Has("--gradient") ||
+bool AsksForGraph(const Arguments& arguments, ProgramForm form) {
+  return form != ProgramForm::kImported || arguments.Has("--gradient") ||
          std::any_of(std::begin(kForms), std::end(kForms),
                      [&](absl::string_view option) { return arguments.Has(option); });
 }
@@ -291,9 +294,9 @@ bool AsksForGraph(const Arguments& arguments, const std::string& form) {
 int Run(absl::Span<const std::string> words, const Streams& streams) {
   const absl::StatusOr<Arguments> arguments = ParseFor(kShowCommand, words, 1, 1);
   if (!arguments.ok()) return Misuse(kShowCommand, streams, arguments.status());
-  const absl::StatusOr<std::string> asked_form = ReadForm(*arguments);
+  const absl::StatusOr<ProgramForm> asked_form = ReadForm(*arguments);
   if (!asked_form.ok()) return Misuse(kShowCommand, streams, asked_form.status());
-  const std::string& form = *asked_form;
+  const ProgramForm form = *asked_form;
   const auto limit = HoldToLimits(*arguments);
   if (!limit.ok()) return Misuse(kShowCommand, streams, limit.status());
   const auto request = ReadGradient(*arguments);
@@ -316,7 +319,7 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
     SayNotConnected(*made, streams);
     program = made->program;
   }
-  if (!form.empty()) {
+  if (form != ProgramForm::kImported) {
     const auto asked = ReadAsked(*std::move(program), *arguments);
     if (!asked.ok()) return Misuse(kShowCommand, streams, asked.status());
     SessionOptions options;

@@ -9,8 +9,7 @@
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
 #include "cli/streams.h"
-#include "gyre/debug.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
 #include "ir/program.h"
 
 namespace gyre::cli {

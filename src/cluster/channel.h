@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "cluster/transport/byte_stream.h"
 #include "cluster/wire/frame.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::cluster {
 

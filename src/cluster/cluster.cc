@@ -6,12 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/attention.h"
-#include "base/cancellation.h"
+#include "base/env.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "cluster/membership.h"
 #include "cluster/step_failure.h"
 #include "graphdef/export.h"
+#include "gyre/core/options.h"
 #include "passes/prune.h"
 #include "passes/staged.h"
 #include "place/state_homes.h"
@@ -330,14 +331,12 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
     home.set_state(state);
     home.set_device(device);
   }
-  compile.set_window(options.window);
+  compile.set_window(options.parallel.window);
   compile.set_soft_placement(options.place.soft);
-  compile.set_spreads(options.place.spread_seed.has_value());
-  compile.set_spread_seed(options.place.spread_seed.value_or(0));
+  compile.set_spread_seed(options.place.spread_seed);
   compile.set_shared_state(membership_->settings.shared_state);
   compile.set_state(options.state);
-  compile.set_has_schedule_seed(options.schedule_seed.has_value());
-  compile.set_schedule_seed(options.schedule_seed.value_or(0));
+  compile.set_schedule_seed(options.testing.schedule_seed);
 
   std::unique_lock lock(membership_->mutex);
   GYRE_RETURN_IF_ERROR(membership_->AnyGone());

@@ -1,4 +1,4 @@
-// gyre/session.h's ConnectCluster: a cluster of processes, whose control links are gRPC's.
+// gyre/core/session.h's ConnectCluster: a cluster of processes, whose control links are gRPC's.
 #include "cluster/connect.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include "cluster/gate/knock.h"
 #include "cluster/grpc_library.h"
 #include "cluster/host.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre {
 namespace {
@@ -24,14 +24,6 @@ constexpr int64_t kNanosPerMicro = 1'000;
 uint64_t Random() {
   std::random_device device;
   return (static_cast<uint64_t>(device()) << 32) | device();
-}
-
-absl::StatusOr<cluster::Transport> ParseTransport(const std::string& name) {
-  if (name == "auto") return cluster::Transport::kAuto;
-  if (name == "tcp") return cluster::Transport::kTcp;
-  if (name == "memory") return cluster::Transport::kSharedMemory;
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no transport \"", name, "\"; there is auto, tcp, memory"));
 }
 
 // An engine with the host that it stands on.
@@ -51,7 +43,7 @@ absl::StatusOr<std::shared_ptr<const Engine>> cluster::ConnectWithin(
   cluster::ClusterSettings settings;
   settings.addresses = options.workers;
   settings.token = options.token;
-  GYRE_ASSIGN_OR_RETURN(settings.transport, ParseTransport(options.transport));
+  settings.transport = options.transport;
   if (options.failure_timeout_ms < 10 || options.failure_timeout_ms > 3'600'000) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a failure timeout is between 10 ms and an hour, not ", options.failure_timeout_ms, " ms"));

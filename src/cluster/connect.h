@@ -1,11 +1,11 @@
-// gyre/session.h's ConnectCluster, in a given time.
+// gyre/core/session.h's ConnectCluster, in a given time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::cluster {
 

@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "base/env.h"
 #include "cluster/transport/byte_stream.h"
+#include "gyre/core/options.h"
 
 namespace gyre::cluster {
 
@@ -22,12 +23,6 @@ struct ChannelAddress {
   std::string tcp;      // "127.0.0.1:4002"
   std::string memory;   // the Unix name that shared memory is handed over at; empty: nowhere
   std::string machine;  // equal for processes that can share memory
-};
-
-enum class Transport : uint8_t {
-  kAuto,  // shared memory within a machine, TCP between machines
-  kTcp,
-  kSharedMemory,
 };
 
 // Thread-safe.

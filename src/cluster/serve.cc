@@ -70,12 +70,6 @@ class Process final : public Serving {
   std::unique_ptr<Gate> gate_;
 };
 
-}  // namespace
-
-std::string DrawToken() {
-  return absl::StrCat(absl::Hex(Random(), absl::kZeroPad16), absl::Hex(Random(), absl::kZeroPad16));
-}
-
 absl::StatusOr<std::unique_ptr<Serving>> Serve(const ServeOptions& options) {
   GYRE_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options.address));
   GYRE_ASSIGN_OR_RETURN(const bool is_local, IsLoopback(address.host));
@@ -108,4 +102,19 @@ absl::StatusOr<std::unique_ptr<Serving>> Serve(const ServeOptions& options) {
   return process;
 }
 
+}  // namespace
+
+std::string DrawToken() {
+  return absl::StrCat(absl::Hex(Random(), absl::kZeroPad16), absl::Hex(Random(), absl::kZeroPad16));
+}
+
 }  // namespace gyre::cluster
+
+namespace gyre {
+
+absl::StatusOr<std::unique_ptr<cluster::Serving>> ServeWorker(
+    const cluster::ServeOptions& options) {
+  return cluster::Serve(options);
+}
+
+}  // namespace gyre

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/internal_export.h"
 
 namespace gyre::cluster {
 
@@ -27,12 +28,17 @@ class Serving {
   virtual std::string address() const = 0;
 };
 
-// PERMISSION_DENIED for an address beyond this machine without a token that was given: whoever
-// reaches a worker and knows its token runs what they like there. INVALID_ARGUMENT for a token
-// that is too short or too long, UNAVAILABLE where nobody can listen.
-absl::StatusOr<std::unique_ptr<Serving>> Serve(const ServeOptions& options);
-
 // 128 random bits, in hexadecimal.
 std::string DrawToken();
 
 }  // namespace gyre::cluster
+
+namespace gyre {
+
+// PERMISSION_DENIED for an address beyond this machine without a token that was given: whoever
+// reaches a worker and knows its token runs what they like there. INVALID_ARGUMENT for a token
+// that is too short or too long, UNAVAILABLE where nobody can listen.
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::unique_ptr<cluster::Serving>> ServeWorker(
+    const cluster::ServeOptions& options);
+
+}  // namespace gyre

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
+#include "base/env.h"
 #include "base/hash_map.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -22,6 +22,7 @@
 #include "cluster/watch/run_reporter.h"
 #include "exec/dataflow/devices.h"
 #include "graphdef/import.h"
+#include "gyre/core/options.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
 
@@ -420,11 +421,12 @@ absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
   EngineOptions options;
-  options.window = compile.window();
-  options.threads = state_->options.threads > 0 ? state_->options.threads : NumProcessors();
+  options.parallel.window = compile.window();
+  options.parallel.threads =
+      state_->options.threads > 0 ? state_->options.threads : NumProcessors();
   options.place.soft = compile.soft_placement();
-  if (compile.spreads()) options.place.spread_seed = compile.spread_seed();
-  if (compile.has_schedule_seed()) options.schedule_seed = compile.schedule_seed();
+  options.place.spread_seed = compile.spread_seed();
+  options.testing.schedule_seed = compile.schedule_seed();
   for (const proto::Compile::Home& home : compile.homes())
     options.place.homes.emplace(home.state(), home.device());
   auto made = std::make_shared<CompiledProgram>();

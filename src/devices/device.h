@@ -8,8 +8,9 @@
 // A device is *discrete* if the host's code cannot read and write its memory: then values reach and
 // leave it by its Copier alone (devices/copy.h). All others share the host's memory, and values.
 //
-// Scalars of plain bytes are in no device's memory: they are part of the Tensor (gyre/tensor.h), as
-// arguments are part of a call. So predicates and counters are the host's, wherever they are made.
+// Scalars of plain bytes are in no device's memory: they are part of the Tensor
+// (gyre/core/tensor.h), as arguments are part of a call. So predicates and counters are the host's,
+// wherever they are made.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 

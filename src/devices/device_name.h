@@ -11,10 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 
 namespace gyre {
 
-struct DeviceName {
+struct GYRE_INTERNAL_EXPORT DeviceName {
   std::optional<std::string> job;
   std::optional<int> replica;
   std::optional<int> task;

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "devices/device_name.h"
 
 namespace gyre {
@@ -13,6 +14,6 @@ namespace gyre {
 // NULL:0, in this order. INVALID_ARGUMENT, saying what there is, for types that there are not, for
 // numbers that are not 1 to what this machine has of a type, for a type that is named twice, and
 // where no device's memory is the host's: programs begin and end there.
-absl::StatusOr<std::vector<DeviceName>> ParseDeviceSet(absl::string_view text);
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::vector<DeviceName>> ParseDeviceSet(absl::string_view text);
 
 }  // namespace gyre

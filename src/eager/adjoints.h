@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "eager/step.h"
 
 namespace gyre::eager {
@@ -17,12 +18,12 @@ class Context;
 using MaybeOnes = std::optional<Adjoint>;
 
 // Ones where there are none yet.
-Adjoint Given(Context& context, const EagerTensor& tensor, MaybeOnes adjoint);
+GYRE_INTERNAL_EXPORT Adjoint Given(Context& context, const EagerTensor& tensor, MaybeOnes adjoint);
 // The whole. INVALID_ARGUMENT, thrown, of rows of a tensor of unknown shape.
-EagerTensor Dense(Context& context, const Adjoint& adjoint);
+GYRE_INTERNAL_EXPORT EagerTensor Dense(Context& context, const Adjoint& adjoint);
 
 // Of one gradient; one thread.
-class Adjoints {
+class GYRE_INTERNAL_EXPORT Adjoints {
  public:
   explicit Adjoints(Context& context) : context_(context) {}
 

@@ -15,6 +15,7 @@
 
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "eager/step.h"
 #include "eager/tape.h"
 
@@ -23,9 +24,9 @@ namespace gyre::eager {
 class Context;
 
 // Of each source, in order; what is not in `watched` has none.
-std::vector<Adjoint> Backward(Context& context, absl::Span<const std::shared_ptr<const Step>> steps,
-                              absl::Span<const Target> targets,
-                              absl::Span<const EagerTensor> sources,
-                              const HashSet<uint64_t>& watched);
+GYRE_INTERNAL_EXPORT std::vector<Adjoint> Backward(
+    Context& context, absl::Span<const std::shared_ptr<const Step>> steps,
+    absl::Span<const Target> targets, absl::Span<const EagerTensor> sources,
+    const HashSet<uint64_t>& watched);
 
 }  // namespace gyre::eager

@@ -138,7 +138,7 @@ struct Context::ThreadState {
     env.budget = &Budget();
     env.resources = &context.session()->resources();
     env.rendezvous = &rendezvous;
-    env.parallel = options.threads == 1 ? nullptr : parallel;
+    env.parallel = options.parallel.threads == 1 ? nullptr : parallel;
     env.seed = options.seed != 0 ? options.seed : DrawnSeed();
     env.print = options.print;
     ops.clear();

@@ -17,19 +17,20 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
-#include "base/cancellation.h"
+#include "base/internal_export.h"
 #include "eager/eager_op.h"
 #include "eager/plan.h"
 #include "eager/plan_graph.h"
 #include "eager/tensor.h"
-#include "gyre/debug.h"
-#include "gyre/session.h"
+#include "gyre/core/debug.h"
+#include "gyre/core/options.h"
+#include "gyre/core/session.h"
 
 namespace gyre::eager {
 
 // What a language has done around work that may take long: its interpreter runs other threads
 // meanwhile, and hears of signals. Thread-safe. Whatever it throws goes through.
-class Host {
+class GYRE_INTERNAL_EXPORT Host {
  public:
   virtual ~Host() = default;
   // Calls `work`, which runs a kernel or a program and ends early where `cancellation` says so.
@@ -47,10 +48,10 @@ class Host {
 
 // Whether what this thread runs fails where it makes a NaN or an infinity; and what watches runs
 // for that, null if nothing does.
-void TrapNans(bool is_on);
-NanTrap* TheNanTrap();
+GYRE_INTERNAL_EXPORT void TrapNans(bool is_on);
+GYRE_INTERNAL_EXPORT NanTrap* TheNanTrap();
 
-class Context {
+class GYRE_INTERNAL_EXPORT Context {
  public:
   // INVALID_ARGUMENT, thrown, for options that mean nothing. `host`: null for none; not owned.
   explicit Context(const SessionOptions& options = {}, Host* host = nullptr);

@@ -9,6 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "ir/program.h"
 #include "ops/kernel.h"
 
@@ -24,10 +25,10 @@ struct EagerOp {
   bool is_random = false;
 };
 
-bool SameAttrs(const AttrMap& a, const AttrMap& b);
+GYRE_INTERNAL_EXPORT bool SameAttrs(const AttrMap& a, const AttrMap& b);
 
 // By op, types and attributes. One thread at a time.
-class EagerOpTable {
+class GYRE_INTERNAL_EXPORT EagerOpTable {
  public:
   struct Key {
     Key(const OpDef& def, absl::Span<const Tensor> inputs) : op(&def) {
@@ -58,7 +59,7 @@ class EagerOpTable {
 };
 
 // Those of a context. Thread-safe.
-class EagerOps {
+class GYRE_INTERNAL_EXPORT EagerOps {
  public:
   // The op for inputs of these types. `given` may leave out what the inputs tell. UNIMPLEMENTED,
   // thrown, for ops that run only in graphs. Kept as long as this lives where `is_kept` is set to

@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "eager/plan_graph.h"
 #include "eager/segment.h"
+#include "gyre/core/session.h"
 #include "gyre/gradients.h"
-#include "gyre/session.h"
 
 namespace gyre::eager {
 
 class Context;
 
 // Thread-safe.
-class Plan : public std::enable_shared_from_this<Plan> {
+class GYRE_INTERNAL_EXPORT Plan : public std::enable_shared_from_this<Plan> {
  public:
   // `is_weighted`: the adjoints of the ys are given; if not, they are ones.
   Plan(Context& context, const Segment& segment, bool is_weighted);
@@ -68,7 +69,7 @@ class Plan : public std::enable_shared_from_this<Plan> {
 };
 
 // The plans of a context, of which those that were used longest ago go first. Thread-safe.
-class PlanCache {
+class GYRE_INTERNAL_EXPORT PlanCache {
  public:
   static constexpr size_t kMost = 512;
 

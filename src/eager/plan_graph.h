@@ -4,13 +4,14 @@
 #include <memory>
 #include <vector>
 
+#include "base/internal_export.h"
 #include "eager/tensor.h"
 #include "gyre/graph.h"
 
 namespace gyre::eager {
 
 // Current on its thread as long as it lives. A Host may have its own, for steps of its own.
-class PlanGraph {
+class GYRE_INTERNAL_EXPORT PlanGraph {
  public:
   virtual ~PlanGraph() = default;
   virtual Graph& graph() = 0;
@@ -27,6 +28,6 @@ class PlanGraph {
   virtual std::vector<EagerTensor> Handles() const = 0;
 };
 
-std::unique_ptr<PlanGraph> NewPlanGraph();
+GYRE_INTERNAL_EXPORT std::unique_ptr<PlanGraph> NewPlanGraph();
 
 }  // namespace gyre::eager

@@ -8,6 +8,7 @@
 
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "eager/adjoints.h"
 #include "eager/step.h"
 #include "ir/attr.h"
@@ -16,7 +17,7 @@ namespace gyre::eager {
 
 class Context;
 
-bool IsDifferentiable(DType dtype);
+GYRE_INTERNAL_EXPORT bool IsDifferentiable(DType dtype);
 
 // An op, or something else, that stands in a plan: what goes in and comes out by number.
 struct PlanStep {
@@ -32,7 +33,7 @@ struct PlanStep {
 };
 
 // Equal where a plan of one is a plan of the other.
-class PlanKey {
+class GYRE_INTERNAL_EXPORT PlanKey {
  public:
   void Add(uint64_t word) { words_.push_back(word); }
   void Add(const PartialShape& shape);
@@ -52,7 +53,7 @@ class PlanKey {
 
 // Values are numbered in the order of their appearance: leaves, which come from outside, and
 // results.
-class Segment {
+class GYRE_INTERNAL_EXPORT Segment {
  public:
   struct Numbered {
     int number = 0;

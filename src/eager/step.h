@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "base/internal_export.h"
 #include "eager/eager_op.h"
 #include "eager/tensor.h"
 #include "gyre/value.h"
@@ -27,7 +28,7 @@ struct Adjoint {
 
 // Something other than an op, in a tape: a function with a gradient of its own, a call, a gradient.
 // Immutable.
-class OwnStep {
+class GYRE_INTERNAL_EXPORT OwnStep {
  public:
   virtual ~OwnStep() = default;
   // Whether Backward gives its adjoints. If not, a plan holds it, and differentiates it.

@@ -19,6 +19,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "eager/step.h"
 #include "eager/tensor.h"
 #include "front/tape_record.h"
@@ -37,7 +38,7 @@ struct Target {
   Adjoint weight = {};
 };
 
-class Tape {
+class GYRE_INTERNAL_EXPORT Tape {
  public:
   // A persistent one gives gradients more than once. `watches_accessed`: variables are watched when
   // they are read.
@@ -103,7 +104,7 @@ class Tape {
 };
 
 // Those that record on this thread.
-class Recording {
+class GYRE_INTERNAL_EXPORT Recording {
  public:
   // Innermost last.
   static const std::vector<Tape*>& Tapes();

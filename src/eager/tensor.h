@@ -7,14 +7,15 @@
 #include <memory>
 
 #include "absl/container/inlined_vector.h"
-#include "gyre/tensor.h"
+#include "base/internal_export.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::eager {
 
 class VariableOwner;
 
 // Never the number of another tensor; not 0. Thread-safe.
-uint64_t NewTensorId();
+GYRE_INTERNAL_EXPORT uint64_t NewTensorId();
 
 struct EagerTensor {
   Tensor value;

@@ -5,16 +5,17 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "eager/tensor.h"
-#include "gyre/session.h"
-#include "gyre/shape.h"
+#include "gyre/core/session.h"
+#include "gyre/core/shape.h"
 
 namespace gyre::eager {
 
 class Context;
 
 // Keeps a variable findable by name in the store; forgets it there when the last handle is gone.
-class VariableOwner {
+class GYRE_INTERNAL_EXPORT VariableOwner {
  public:
   VariableOwner(std::shared_ptr<Session> session, std::string name, std::string device,
                 bool is_watched)
@@ -45,7 +46,8 @@ struct VariableOptions {
 
 // The handle of a new variable with this value; a number is added to its name. INVALID_ARGUMENT,
 // thrown, for a value that the shape does not allow.
-EagerTensor MakeVariable(Context& context, absl::string_view name, const Tensor& initial,
-                         const PartialShape& shape, VariableOptions options = {});
+GYRE_INTERNAL_EXPORT EagerTensor MakeVariable(Context& context, absl::string_view name,
+                                              const Tensor& initial, const PartialShape& shape,
+                                              VariableOptions options = {});
 
 }  // namespace gyre::eager

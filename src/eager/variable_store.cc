@@ -7,15 +7,15 @@
 namespace gyre::eager {
 
 std::optional<VariableType> VariableBehind(const Tensor& handle) {
-  const Variable* variable = handle.object_as<Variable>();
+  const VariableObject* variable = handle.object_as<VariableObject>();
   if (variable == nullptr) return std::nullopt;
   return VariableType{variable->dtype(), variable->shape()};
 }
 
 Tensor StoreVariable(ResourceStore& store, const std::string& name, const Tensor& initial,
                      const PartialShape& shape) {
-  RefPtr<Variable> variable = store.LookupOrCreate<Variable>(
-      "", name, [&] { return MakeRef<Variable>(name, initial.dtype(), shape); });
+  RefPtr<VariableObject> variable = store.LookupOrCreate<VariableObject>(
+      "", name, [&] { return MakeRef<VariableObject>(name, initial.dtype(), shape); });
   variable->Assign(initial);
   return Tensor::FromObject(DType::kResource, std::move(variable));
 }

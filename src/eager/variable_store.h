@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "base/internal_export.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ops/resource_store.h"
 
 namespace gyre::eager {
@@ -16,10 +17,10 @@ struct VariableType {
   PartialShape shape;
 };
 // What the variable behind a handle holds; nothing for what is no handle of a variable.
-std::optional<VariableType> VariableBehind(const Tensor& handle);
+GYRE_INTERNAL_EXPORT std::optional<VariableType> VariableBehind(const Tensor& handle);
 
 // A handle of a new variable in the store, whose name must be new, with this value.
-Tensor StoreVariable(ResourceStore& store, const std::string& name, const Tensor& initial,
-                     const PartialShape& shape);
+GYRE_INTERNAL_EXPORT Tensor StoreVariable(ResourceStore& store, const std::string& name,
+                                          const Tensor& initial, const PartialShape& shape);
 
 }  // namespace gyre::eager

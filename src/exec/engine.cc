@@ -8,9 +8,16 @@
 
 namespace gyre {
 
-absl::Span<const Engine* const> Engines() {
-  static const Engine* const engines[] = {&DataflowEngine(), &ReferenceEngine(), &CompiledEngine()};
-  return engines;
+const Engine& EngineOf(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::kReference:
+      return ReferenceEngine();
+    case EngineKind::kCompiled:
+      return CompiledEngine();
+    case EngineKind::kDataflow:
+      break;
+  }
+  return DataflowEngine();
 }
 
 Surrounding::Kind SurroundingKind(const Node& structured, int callee) {
@@ -44,14 +51,6 @@ void SetMade(const Node& node, Firing& firing) {
   } else if (const auto element = list->elements.Get(list->size() - 1, {}); element.ok()) {
     firing.saved_bytes = PayloadBytes(*element);
   }
-}
-
-const Engine* FindEngine(absl::string_view name) {
-  if (name.empty()) return Engines().front();
-  for (const Engine* engine : Engines()) {
-    if (engine->name() == name) return engine;
-  }
-  return nullptr;
 }
 
 }  // namespace gyre

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,23 +17,20 @@
 #include "analysis/run_signature.h"
 #include "devices/device_name.h"
 #include "exec/sequential/compile_when.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
+#include "gyre/core/options.h"
 #include "ops/kernel.h"
 #include "place/placement.h"
 
 namespace gyre {
 
 struct EngineOptions {
-  // Iterations of one loop in flight at once, if its parallel_iterations allows as many; 0: as each
-  // loop says, where that pays: loops of little work run as one node (exec/sequential/loop.h).
-  int window = 0;
-  // Threads that work on one run at most, the caller's among them.
-  int threads = 1;
+  // No window: as each loop says, where that pays: loops of little work run as one node
+  // (exec/sequential/loop.h). Of threads there is at least one here.
+  ParallelOptions parallel = {.threads = 1};
+  TestingOptions testing;
   // Of engines that run loops of little work as one node.
   CompileWhen compile;
-  // For tests: one thread, which runs ready nodes in an order drawn from this seed. Engines that
-  // have but one order ignore it.
-  std::optional<uint64_t> schedule_seed;
   // Whose variables the program's are, for engines that keep them elsewhere: a session's number.
   uint64_t state = 0;
   // Devices of this process that a program is placed on; with fewer than two, it is not cut.
@@ -78,14 +74,11 @@ class Engine {
 // set.
 void SetMade(const Node& node, Firing& firing);
 
-// All engines, the default first.
-absl::Span<const Engine* const> Engines();
+// Lives for ever.
+const Engine& EngineOf(EngineKind kind);
 // What runs around a node that stands in function `callee` of a structured node: in its branch, its
 // condition, its body, or what it calls.
 Surrounding::Kind SurroundingKind(const Node& structured, int callee);
 // What errors of a run call it that has no memory left: see OutOfMemoryError.
 inline constexpr absl::string_view kThisRun = "this run";
-// Null when there is none of this name; the default for "".
-const Engine* FindEngine(absl::string_view name);
-
 }  // namespace gyre

@@ -1,6 +1,7 @@
 // PoolParallelFor: kernels' parallel loops on the pool that also runs nodes.
 #pragma once
 
+#include "base/internal_export.h"
 #include "base/thread_pool.h"
 #include "ops/kernel.h"
 
@@ -8,7 +9,7 @@ namespace gyre {
 
 // Thread-safe. The calling thread does its share, and sleeps only once every piece is taken. Pieces
 // are as large as `grain` says, whatever the number of threads.
-class PoolParallelFor final : public ParallelFor {
+class GYRE_INTERNAL_EXPORT PoolParallelFor final : public ParallelFor {
  public:
   // `threads`: how many work on one loop at most, the caller's among them. The pool must outlive
   // it.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/internal_export.h"
 #include "gyre/gradients.h"
 
 namespace gyre::internal {
@@ -13,8 +14,10 @@ namespace gyre::internal {
 // custom_gradient, whose function is called `name` in the graph, if no other is. `gradient` is
 // traced when that function stands: a PartitionedCall of this name in it is a call of the function
 // whose gradient it is, so that the two may need each other in derivatives of any order.
-std::vector<Value> NamedCustomGradient(const std::string& name, const std::vector<Value>& xs,
-                                       const CustomFunction& f, const CustomGradient& gradient,
-                                       const std::source_location& where);
+GYRE_INTERNAL_EXPORT std::vector<Value> NamedCustomGradient(const std::string& name,
+                                                            const std::vector<Value>& xs,
+                                                            const CustomFunction& f,
+                                                            const CustomGradient& gradient,
+                                                            const std::source_location& where);
 
 }  // namespace gyre::internal

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "base/internal_export.h"
 #include "ir/program.h"
 
 namespace gyre::internal {
@@ -25,7 +26,7 @@ struct Access {
   friend bool operator==(const Access&, const Access&) = default;
 };
 
-class EffectOrder {
+class GYRE_INTERNAL_EXPORT EffectOrder {
  public:
   // The node's accesses come next. Returns the nodes that must run before it.
   std::vector<NodeId> Record(NodeId node, absl::Span<const Access> accesses);

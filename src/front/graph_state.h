@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/internal_export.h"
 #include "front/scope.h"
 #include "front/session_names.h"
 #include "gyre/graph.h"
@@ -22,7 +23,7 @@ namespace gyre::internal {
 
 class InMainGraph;
 
-class GraphState : public std::enable_shared_from_this<GraphState> {
+class GYRE_INTERNAL_EXPORT GraphState : public std::enable_shared_from_this<GraphState> {
  public:
   static std::shared_ptr<GraphState> Make();
   // The graph that is current on this thread. FAILED_PRECONDITION, with the line, if there is none.
@@ -138,7 +139,7 @@ class ProgramRules {
 
 // While it lives, nodes are added to the main graph, whatever body is being traced and whatever
 // BuildScopes have set: for what a body needs to stand outside of it, once.
-class InMainGraph {
+class GYRE_INTERNAL_EXPORT InMainGraph {
  public:
   explicit InMainGraph(std::shared_ptr<GraphState> graph);
   ~InMainGraph();

@@ -12,7 +12,6 @@
 #include "front/error.h"
 #include "front/graph_state.h"
 #include "front/import_program.h"
-#include "front/literal.h"
 #include "front/op_call.h"
 #include "gyre/graph.h"
 #include "ir/calls.h"
@@ -20,6 +19,7 @@
 #include "ir/shape_inference.h"
 #include "ops/registry.h"
 #include "passes/raise/raise.h"
+#include "session/literal.h"
 #include "session/names.h"
 #include "session/program_file.h"
 
@@ -119,14 +119,6 @@ absl::StatusOr<Staged> StageRaised(std::shared_ptr<const Program> program,
                                    const ImportInputs& inputs) {
   absl::StatusOr<Staged> staged = StageAsked(std::move(program), outputs, {}, inputs);
   if (staged.ok()) staged = Raise(*std::move(staged));
-  return staged;
-}
-
-absl::StatusOr<Staged> ReadAsked(const std::string& path, const std::vector<std::string>& outputs,
-                                 const ImportInputs& inputs) {
-  GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramFile(path));
-  absl::StatusOr<Staged> staged = StageRaised(std::move(program), outputs, inputs);
-  if (!staged.ok()) return Annotate(staged.status(), path);
   return staged;
 }
 
@@ -331,16 +323,39 @@ std::vector<Operation> internal::ImportNodes(std::shared_ptr<const Program> prog
   return importer.AddAllNodes();
 }
 
-std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
-                                const ImportInputs& inputs, std::source_location where) {
+namespace {
+
+// `from`: what errors call it.
+std::vector<Value> ImportAsked(absl::StatusOr<std::shared_ptr<const Program>> program,
+                               const std::string& from, const std::vector<std::string>& outputs,
+                               const ImportInputs& inputs, const std::source_location& where) {
   if (outputs.empty()) internal::ThrowInvalid("import_graph needs names of outputs", where);
-  const absl::StatusOr<Staged> staged = ReadAsked(path, outputs, inputs);
+  const absl::StatusOr<Staged> staged = [&]() -> absl::StatusOr<Staged> {
+    if (!program.ok()) return program.status();
+    absl::StatusOr<Staged> raised = StageRaised(*std::move(program), outputs, inputs);
+    if (!raised.ok()) return Annotate(raised.status(), from);
+    return raised;
+  }();
   if (!staged.ok()) {
     internal::Throw(absl::Status(staged.status().code(),
-                                 absl::StrCat(staged.status().message(), "\n  in ", path, "\n  at ",
+                                 absl::StrCat(staged.status().message(), "\n  in ", from, "\n  at ",
                                               internal::LineOf(where))));
   }
   return ImportStaged(*staged, inputs, Naming::kAsAsked, where);
+}
+
+}  // namespace
+
+std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
+                                const ImportInputs& inputs, std::source_location where) {
+  return ImportAsked(LoadProgramFile(path), path, outputs, inputs, where);
+}
+
+std::vector<Value> import_graph_from_memory(absl::string_view graph,
+                                            const std::vector<std::string>& outputs,
+                                            const ImportInputs& inputs,
+                                            std::source_location where) {
+  return ImportAsked(LoadProgramBytes(graph), "the graph", outputs, inputs, where);
 }
 
 }  // namespace gyre

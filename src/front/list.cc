@@ -3,7 +3,6 @@
 #include "gyre/state.h"
 
 namespace gyre {
-inline namespace front {
 
 using internal::OpCall;
 
@@ -120,5 +119,4 @@ Value List::gather(const Operand& indices) const {
       .One();
 }
 
-}  // namespace front
 }  // namespace gyre

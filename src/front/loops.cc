@@ -1,37 +1,20 @@
 // while_loop and for_range: While.
 #include <algorithm>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "front/body.h"
 #include "front/error.h"
 #include "front/graph_state.h"
-#include "front/literal.h"
 #include "front/op_call.h"
 #include "gyre/control_flow.h"
 #include "gyre/functions.h"
 #include "gyre/math.h"
 #include "ir/value_info.h"
+#include "session/literal.h"
 
 namespace gyre::internal {
 namespace {
-
-// "save", "recompute(k)" with k > 0, "checkpoint(bytes)" with bytes > 0, or nothing.
-bool IsMemoryPolicy(absl::string_view policy) {
-  if (policy.empty() || policy == "save") return true;
-  if (!absl::EndsWith(policy, ")")) return false;
-  policy.remove_suffix(1);
-  for (const absl::string_view kind : {"recompute(", "checkpoint("}) {
-    int64_t amount = 0;
-    if (absl::StartsWith(policy, kind) && absl::SimpleAtoi(policy.substr(kind.size()), &amount) &&
-        amount > 0) {
-      return true;
-    }
-  }
-  return false;
-}
 
 // Traces condition and body until what is said of the state is true of all iterations, and adds the
 // node.
@@ -69,11 +52,9 @@ class LoopBuilder {
                                 options_.window),
                    where_);
     }
-    if (!IsMemoryPolicy(options_.memory)) {
-      ThrowInvalid(absl::StrCat("'", options_.memory,
-                                "' is no memory policy of a loop: there is "
-                                "\"save\", \"recompute(k)\" and \"checkpoint(bytes)\""),
-                   where_);
+    if (options_.memory) {
+      const absl::Status sound = CheckMemoryPolicy(*options_.memory);
+      if (!sound.ok()) ThrowInvalid(absl::StrCat("loop '", name_, "': ", sound.message()), where_);
     }
     const size_t n = options_.shape_invariants.size();
     if (n != 0 && n != initial_.values.size()) {
@@ -194,7 +175,7 @@ class LoopBuilder {
     call.attrs.Set("cond", FunctionRef{bodies_[0].name(), nullptr});
     call.attrs.Set("body", FunctionRef{bodies_[1].name(), nullptr});
     call.attrs.Set("parallel_iterations", options_.window);
-    if (!options_.memory.empty()) call.attrs.Set("_gyre_memory", options_.memory);
+    if (options_.memory) call.attrs.Set("_gyre_memory", to_string(*options_.memory));
     return AddCall(scope_, std::move(call), bodies_, where_);
   }
 

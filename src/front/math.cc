@@ -1,8 +1,8 @@
 #include "gyre/math.h"
 
 #include "front/error.h"
-#include "front/literal.h"
 #include "front/op_call.h"
+#include "session/literal.h"
 
 namespace gyre {
 namespace {

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "front/error.h"
 #include "front/graph_state.h"
-#include "front/literal.h"
 #include "ops/registry.h"
+#include "session/literal.h"
 
 namespace gyre::internal {
 

@@ -12,13 +12,14 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "front/scope.h"
 #include "gyre/value.h"
 #include "ir/attr.h"
 
 namespace gyre::internal {
 
-class OpCall {
+class GYRE_INTERNAL_EXPORT OpCall {
  public:
   OpCall(absl::string_view op, const std::source_location& where);
 

@@ -20,6 +20,7 @@
 
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "front/effect_order.h"
 #include "gyre/value.h"
 #include "ir/builder.h"
@@ -48,7 +49,7 @@ struct NodeRequest {
   bool is_apart = false;
 };
 
-class Scope : public std::enable_shared_from_this<Scope> {
+class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
  public:
   // What a body is, for messages: "the body of loop 'while'", and where it was written.
   struct Description {

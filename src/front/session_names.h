@@ -10,10 +10,11 @@
 
 #include "absl/strings/string_view.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 
 namespace gyre::internal {
 
-class SessionNames {
+class GYRE_INTERNAL_EXPORT SessionNames {
  public:
   // What a node of this op is called when nobody says.
   static absl::string_view DefaultName(absl::string_view op);

@@ -9,13 +9,14 @@
 #include <source_location>
 #include <vector>
 
+#include "base/internal_export.h"
 #include "gyre/gradients.h"
 
 namespace gyre::internal {
 
 // Counts the nodes that any graph of this process has been given: what is added later has a greater
 // number. Thread-safe.
-uint64_t BuildClock();
+GYRE_INTERNAL_EXPORT uint64_t BuildClock();
 
 struct TapeRecord {
   // The nodes whose numbers are in [begin, end).
@@ -33,10 +34,10 @@ struct TapeRecord {
 
 // As sparse_gradients, through what was recorded. A source that was neither watched nor computed
 // from what was is not connected.
-std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
-                                              const std::vector<Value>& ys,
-                                              const std::vector<Source>& xs,
-                                              const GradientOptions& options,
-                                              std::source_location where);
+GYRE_INTERNAL_EXPORT std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
+                                                                   const std::vector<Value>& ys,
+                                                                   const std::vector<Source>& xs,
+                                                                   const GradientOptions& options,
+                                                                   std::source_location where);
 
 }  // namespace gyre::internal

@@ -2,11 +2,12 @@
 // those of the graph.
 #pragma once
 
+#include "base/internal_export.h"
 #include "gyre/control_flow.h"
 
 namespace gyre::internal {
 
 // Gradients run calls of the function again instead of keeping what they compute inside.
-void RunAgainForGradients(TracedFunction& function);
+GYRE_INTERNAL_EXPORT void RunAgainForGradients(TracedFunction& function);
 
 }  // namespace gyre::internal

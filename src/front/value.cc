@@ -72,19 +72,29 @@ Value MakeConstant(const Tensor& value, std::source_location where) {
   return scope->ValueAt(scope->AddConstant(value, "", where));
 }
 
-Value operator+(const Operand& a, const Operand& b) { return Binary("AddV2", a, b); }
-Value operator-(const Operand& a, const Operand& b) { return Binary("Sub", a, b); }
-Value operator*(const Operand& a, const Operand& b) { return Binary("Mul", a, b); }
-Value operator/(const Operand& a, const Operand& b) { return Binary("Div", a, b); }
-Value operator%(const Operand& a, const Operand& b) { return Binary("Mod", a, b); }
-Value operator-(const Operand& a) { return OpCall("Neg", a.where()).In(a).One(); }
-Value operator<(const Operand& a, const Operand& b) { return Binary("Less", a, b); }
-Value operator<=(const Operand& a, const Operand& b) { return Binary("LessEqual", a, b); }
-Value operator>(const Operand& a, const Operand& b) { return Binary("Greater", a, b); }
-Value operator>=(const Operand& a, const Operand& b) { return Binary("GreaterEqual", a, b); }
-Value operator!(const Operand& a) { return OpCall("LogicalNot", a.where()).In(a).One(); }
-Value operator&&(const Operand& a, const Operand& b) { return Binary("LogicalAnd", a, b); }
-Value operator||(const Operand& a, const Operand& b) { return Binary("LogicalOr", a, b); }
+GYRE_EXPORT Value operator+(const Operand& a, const Operand& b) { return Binary("AddV2", a, b); }
+GYRE_EXPORT Value operator-(const Operand& a, const Operand& b) { return Binary("Sub", a, b); }
+GYRE_EXPORT Value operator*(const Operand& a, const Operand& b) { return Binary("Mul", a, b); }
+GYRE_EXPORT Value operator/(const Operand& a, const Operand& b) { return Binary("Div", a, b); }
+GYRE_EXPORT Value operator%(const Operand& a, const Operand& b) { return Binary("Mod", a, b); }
+GYRE_EXPORT Value operator-(const Operand& a) { return OpCall("Neg", a.where()).In(a).One(); }
+GYRE_EXPORT Value operator<(const Operand& a, const Operand& b) { return Binary("Less", a, b); }
+GYRE_EXPORT Value operator<=(const Operand& a, const Operand& b) {
+  return Binary("LessEqual", a, b);
+}
+GYRE_EXPORT Value operator>(const Operand& a, const Operand& b) { return Binary("Greater", a, b); }
+GYRE_EXPORT Value operator>=(const Operand& a, const Operand& b) {
+  return Binary("GreaterEqual", a, b);
+}
+GYRE_EXPORT Value operator!(const Operand& a) {
+  return OpCall("LogicalNot", a.where()).In(a).One();
+}
+GYRE_EXPORT Value operator&&(const Operand& a, const Operand& b) {
+  return Binary("LogicalAnd", a, b);
+}
+GYRE_EXPORT Value operator||(const Operand& a, const Operand& b) {
+  return Binary("LogicalOr", a, b);
+}
 
 }  // namespace internal
 }  // namespace gyre

@@ -5,7 +5,6 @@
 #include "gyre/state.h"
 
 namespace gyre {
-inline namespace front {
 
 using internal::OpCall;
 
@@ -78,5 +77,4 @@ Operation Variable::assign_sub(const Operand& value) const {
   return Update("AssignSubVariableOp", value);
 }
 
-}  // namespace front
 }  // namespace gyre

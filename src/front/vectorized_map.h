@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/internal_export.h"
 #include "gyre/control_flow.h"
 #include "passes/vectorize/vectorize.h"
 
@@ -23,8 +24,8 @@ struct VectorizedRows {
 // Calls `fn` once, with one row of each of `rows`, and adds what computes it for all of them.
 // Throws INVALID_ARGUMENT if the rows are of different numbers, as far as that shows, and
 // UNIMPLEMENTED, with the reason, if there must be no loop and it takes one.
-VectorizedRows VectorizedMap(const Leaves& rows, const BodyFn& fn,
-                             const VectorizedMapOptions& options,
-                             const std::source_location& where);
+GYRE_INTERNAL_EXPORT VectorizedRows VectorizedMap(const Leaves& rows, const BodyFn& fn,
+                                                  const VectorizedMapOptions& options,
+                                                  const std::source_location& where);
 
 }  // namespace gyre::internal

@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/session.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/session.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::golden {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "golden/case.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::golden {
 

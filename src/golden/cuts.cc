@@ -35,7 +35,7 @@ absl::StatusOr<place::CutEdges> CountOf(const Session& session, const SessionOpt
       ToForm(MakeStaged(session.shared_program(), std::move(signature)), options));
   place::PlaceOptions place;
   place.soft = options.soft_placement;
-  if (options.spread_seed != 0) place.spread_seed = options.spread_seed;
+  place.spread_seed = options.testing.spread_seed;
   GYRE_ASSIGN_OR_RETURN(const place::CutProgram cut,
                         place::Cut(*staged.program, staged.signature, devices, place));
   return place::CountEdges(cut);

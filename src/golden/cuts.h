@@ -5,7 +5,7 @@
 #include <string>
 
 #include "golden/case.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::golden {
 

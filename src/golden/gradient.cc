@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "golden/compare.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "session/gradient_program.h"
 #include "session/names.h"
 
@@ -30,7 +30,7 @@ std::optional<std::string> Compare(const std::optional<Tensor>& got,
 using Gradients = std::vector<std::optional<Tensor>>;
 
 absl::StatusOr<Gradients> Run(const Case& golden, const Gradient& gradient,
-                              const CheckOptions& options, const std::string& memory) {
+                              const CheckOptions& options, const MemoryPolicy& memory) {
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> forward,
                         Session::Load(golden.graph_path(), options.session));
   RunOptions run;
@@ -88,8 +88,8 @@ std::optional<std::string> CheckGradient(const Case& golden, const Gradient& gra
       complaints.push_back(absl::StrCat("of ", gradient.xs[i], " ", *wrong));
   }
   // Of higher orders, what is computed again has an adjoint of its own: sums associate otherwise.
-  if (complaints.empty() && !options.memory.empty() && gradient.order == 1) {
-    const auto saved = Run(golden, gradient, options, "save");
+  if (complaints.empty() && options.memory != MemoryPolicy() && gradient.order == 1) {
+    const auto saved = Run(golden, gradient, options, MemoryPolicy());
     if (!saved.ok()) return absl::StrCat("under `save`: ", saved.status().message());
     complaints = Compare(gradient, *got, *saved);
   }

@@ -211,7 +211,7 @@ absl::Status ReadModel(const Json& json, Case& result) {
 
 absl::StatusOr<std::vector<Tensor>> RunBySignature(const Step& step, const SavedModel& model,
                                                    const RunOptions& options) {
-  const SavedModel::Values inputs(step.feeds.begin(), step.feeds.end());
+  const SavedModel::Inputs inputs(step.feeds.begin(), step.feeds.end());
   GYRE_ASSIGN_OR_RETURN(SavedModel::Values outputs, model.Run(step.signature, inputs, options));
   std::vector<Tensor> results;
   for (const std::string& name : step.fetches) {

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "golden/case.h"
 #include "golden/json.h"
-#include "gyre/saved_model.h"
+#include "gyre/core/saved_model.h"
 
 namespace gyre::golden {
 

@@ -82,7 +82,7 @@ Complaint CheckStep(const Step& step, const CheckOptions& options, const GraphOr
 
 // The reference engine takes all devices for one.
 bool IsCut(const SessionOptions& session) {
-  if (session.engine == "reference") return false;
+  if (session.engine == EngineKind::kReference) return false;
   return session.cluster != nullptr || !session.devices.empty();
 }
 

@@ -9,7 +9,7 @@
 
 #include "golden/case.h"
 #include "golden/cuts.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::golden {
 
@@ -26,7 +26,7 @@ struct CheckResult {
 struct CheckOptions {
   SessionOptions session;
   int64_t timeout_ms = 0;       // of runs that name none; 0: none
-  std::string memory;           // policy of loops when gradients are taken; empty: save
+  MemoryPolicy memory;          // of loops when gradients are taken
   bool gradients_only = false;  // leave the forward runs out
 };
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "golden/json.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::golden {
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gyre/core/options.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -30,8 +31,7 @@ struct GradientRequest {
   // A node may name a gradient of its own (attribute `_gradient_op_type`). For each such name: a
   // function of the program, f(inputs, adjoints of all outputs) -> adjoints of all inputs.
   std::map<std::string, std::string> op_gradients;
-  // The memory policy (grad/memory_policy.h) of loops that do not name one; empty: save.
-  std::string memory;
+  MemoryPolicy memory;  // of loops that do not name one
 };
 
 // The gradient of one x. Rows of a sparse one that have the same index add up.

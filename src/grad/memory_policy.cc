@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/call_graph.h"
 #include "analysis/effects.h"
@@ -25,15 +23,15 @@ namespace gyre::grad {
 namespace {
 
 // Whether it is a loop that may have to be cut, or a call that its gradient runs again.
-bool IsRunAgain(const Node& node, absl::string_view other) {
+bool IsRunAgain(const Node& node, const MemoryPolicy& other) {
   if (node.kind() == OpKind::kCall) return node.attrs.GetOr<bool>(kRecomputeAttr, false);
   if (!HasCondition(node) || node.attrs.Has(kSegmentsAttr)) return false;
   const auto* own = node.attrs.Get<std::string>(kMemoryAttr);
-  const absl::string_view policy = own == nullptr ? other : *own;
-  return !policy.empty() && policy != "save";
+  if (own == nullptr) return other.kind() != MemoryPolicy::Kind::kSave;
+  return !own->empty() && *own != "save";
 }
 
-bool MayCut(const Function& function, absl::string_view other) {
+bool MayCut(const Function& function, const MemoryPolicy& other) {
   return std::any_of(function.nodes.begin(), function.nodes.end(),
                      [&](const Node& node) { return IsRunAgain(node, other); });
 }
@@ -41,7 +39,7 @@ bool MayCut(const Function& function, absl::string_view other) {
 // Cuts loops of one program that hold no other loop to be cut; afterwards those around them can be.
 class Cutter {
  public:
-  Cutter(const Program& program, absl::string_view other)
+  Cutter(const Program& program, const MemoryPolicy& other)
       : program_(program), other_(other), effects_(program), transform_(program, Shapes(program)) {}
 
   // Null: there is nothing to be cut.
@@ -80,14 +78,16 @@ class Cutter {
   }
 
   absl::StatusOr<MemoryPolicy> PolicyOf(const Node& loop) const {
-    return ParseMemoryPolicy(loop.attrs.GetOr<std::string>(kMemoryAttr, std::string(other_)));
+    const auto* own = loop.attrs.Get<std::string>(kMemoryAttr);
+    if (own == nullptr) return other_;
+    return ParseMemoryPolicy(*own);
   }
 
   absl::StatusOr<bool> IsToBeCut(const Node& node) const {
     if (!HasCondition(node) || node.attrs.Has(kSegmentsAttr)) return false;
     absl::StatusOr<MemoryPolicy> policy = PolicyOf(node);
     if (!policy.ok()) return Annotate(policy.status(), absl::StrCat("loop '", node.name, "'"));
-    return policy->kind != MemoryPolicy::Kind::kSave && effects_.Of(node).IsPure();
+    return policy->kind() != MemoryPolicy::Kind::kSave && effects_.Of(node).IsPure();
   }
 
   // The loops to be cut now: those that reach no other, or, where functions call themselves, all.
@@ -141,13 +141,13 @@ class Cutter {
   absl::StatusOr<std::string> FunctionOf(const Node& loop, const MemoryPolicy& policy) {
     std::vector<std::string> key;
     for (const Callee& callee : CalleesOf(program_, loop)) key.push_back(callee.function.name);
-    std::string& made = made_[{std::move(key), policy.kind, policy.amount}];
+    std::string& made = made_[{std::move(key), policy.kind(), policy.amount()}];
     if (!made.empty()) return made;
     GYRE_ASSIGN_OR_RETURN(Segments segments, Segments::Make(transform_, loop));
-    if (policy.kind == MemoryPolicy::Kind::kRecompute) {
-      GYRE_ASSIGN_OR_RETURN(made, segments.RecomputeBody(policy.amount));
+    if (policy.kind() == MemoryPolicy::Kind::kRecompute) {
+      GYRE_ASSIGN_OR_RETURN(made, segments.RecomputeBody(policy.amount()));
     } else {
-      GYRE_ASSIGN_OR_RETURN(made, segments.Checkpointed(policy.amount));
+      GYRE_ASSIGN_OR_RETURN(made, segments.Checkpointed(policy.amount()));
     }
     return made;
   }
@@ -157,7 +157,7 @@ class Cutter {
     GYRE_ASSIGN_OR_RETURN(const MemoryPolicy policy, PolicyOf(loop));
     GYRE_ASSIGN_OR_RETURN(const std::string function, FunctionOf(loop, policy));
     Node cut = loop;
-    if (policy.kind == MemoryPolicy::Kind::kRecompute) {
+    if (policy.kind() == MemoryPolicy::Kind::kRecompute) {
       SetFunctions({loop.attrs.Get<FunctionRef>("cond")->name, function}, cut);
       cut.attrs.Set(std::string(kSegmentsAttr), true);
       return cut;
@@ -172,7 +172,7 @@ class Cutter {
   }
 
   const Program& program_;
-  const absl::string_view other_;
+  const MemoryPolicy other_;
   const Effects effects_;
   GradientTransform transform_;
   std::vector<Choice> chosen_;
@@ -181,33 +181,14 @@ class Cutter {
 
 }  // namespace
 
-absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text) {
-  if (text.empty() || text == "save") return MemoryPolicy();
-  const auto amount_of = [text](absl::string_view name) -> int64_t {
-    int64_t amount = 0;
-    const bool fits =
-        absl::StartsWith(text, name) && absl::EndsWith(text, ")") &&
-        absl::SimpleAtoi(text.substr(name.size(), text.size() - name.size() - 1), &amount);
-    return fits ? amount : 0;
-  };
-  if (const int64_t iterations = amount_of("recompute("); iterations >= 1)
-    return MemoryPolicy{MemoryPolicy::Kind::kRecompute, iterations};
-  if (const int64_t bytes = amount_of("checkpoint("); bytes >= 1)
-    return MemoryPolicy{MemoryPolicy::Kind::kCheckpoint, bytes};
-  return absl::InvalidArgumentError(
-      absl::StrCat("\"", text,
-                   "\" is no memory policy; there is save, recompute(ITERATIONS) and "
-                   "checkpoint(BYTES), with numbers of at least 1"));
-}
-
 absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
-    std::shared_ptr<const Program> program, const Asked& asked, absl::string_view other) {
+    std::shared_ptr<const Program> program, const Asked& asked, const MemoryPolicy& other) {
   return RunStage("cutting the loops of", [&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
-    GYRE_RETURN_IF_ERROR(ParseMemoryPolicy(other).status());
+    GYRE_RETURN_IF_ERROR(CheckMemoryPolicy(other));
     bool may_cut = MayCut(program->main(), other);
     for (const auto& [name, function] : program->functions()) may_cut |= MayCut(*function, other);
     if (!may_cut) return program;
-    const auto runs_again = [other](const Node& node) { return IsRunAgain(node, other); };
+    const auto runs_again = [&other](const Node& node) { return IsRunAgain(node, other); };
     GYRE_ASSIGN_OR_RETURN(program, CaptureReads(std::move(program), runs_again));
     GYRE_ASSIGN_OR_RETURN(program, RecordEffects(std::move(program), asked, runs_again));
     while (may_cut) {

@@ -1,4 +1,5 @@
-// Memory policies: what a loop keeps for its gradient, and what it computes again.
+// Memory policies (gyre/core/options.h): what a loop keeps for its gradient, and what it computes
+// again.
 //
 //   save               everything that the gradient needs, of every iteration
 //   recompute(k)       the variables, every k iterations; between them the loop runs once more
@@ -20,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "grad/stacks/flow.h"
+#include "gyre/core/options.h"
 #include "ir/program.h"
 
 namespace gyre::grad {
@@ -31,18 +33,10 @@ inline constexpr absl::string_view kRecomputeAttr = "_gyre_recompute";
 // from one to the next, so that the sum is the one that the whole loop would have made.
 inline constexpr absl::string_view kSegmentsAttr = "_gyre_segments";
 
-struct MemoryPolicy {
-  enum class Kind : uint8_t { kSave, kRecompute, kCheckpoint };
-  Kind kind = Kind::kSave;
-  int64_t amount = 0;  // iterations, or bytes
-};
-// INVALID_ARGUMENT for anything but the forms above, with numbers of at least 1.
-absl::StatusOr<MemoryPolicy> ParseMemoryPolicy(absl::string_view text);
-
 // Every loop in the form in which its gradient keeps what its policy says; `other` is that of loops
 // that say nothing, `asked` what is differentiated. Effects happen once, and are kept: what a part
 // that runs again sees of them is what the loop saw.
 absl::StatusOr<std::shared_ptr<const Program>> ApplyMemoryPolicies(
-    std::shared_ptr<const Program> program, const Asked& asked, absl::string_view other);
+    std::shared_ptr<const Program> program, const Asked& asked, const MemoryPolicy& other);
 
 }  // namespace gyre::grad

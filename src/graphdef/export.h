@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/internal_export.h"
 #include "graphdef/graph_format.h"
 #include "ir/program.h"
 
@@ -16,7 +17,7 @@ namespace gyre {
 //
 // INVALID_ARGUMENT, naming the node, for constants that exist only in a running session;
 // RESOURCE_EXHAUSTED beyond the 2 GiB that the format allows.
-absl::StatusOr<std::string> ExportGraphDef(const Program& program,
-                                           GraphFormat format = GraphFormat::kBinary);
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::string> ExportGraphDef(
+    const Program& program, GraphFormat format = GraphFormat::kBinary);
 
 }  // namespace gyre

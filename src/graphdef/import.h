@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "graphdef/graph_format.h"
 #include "ir/program.h"
 
@@ -27,8 +28,7 @@ struct ImportOptions {
 // INVALID_ARGUMENT, with a sentence that names the node, for whatever is malformed; NOT_FOUND for a
 // function that a node names and the library lacks. Bytes cannot make it crash, hang, or take
 // memory out of proportion.
-absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view bytes,
-                                                              const OpLookup& ops,
-                                                              const ImportOptions& options = {});
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(
+    absl::string_view bytes, const OpLookup& ops, const ImportOptions& options = {});
 
 }  // namespace gyre

@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ir/program.h"
 
 namespace gyre {

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "wire/tensor.pb.h"
 
 namespace gyre {

@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/export.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
@@ -45,13 +46,13 @@ using AttrValue =
                  std::vector<PartialShape>, std::vector<Tensor>, std::vector<FunctionRef>>;
 
 // Equal kind and equal content (tensors bit for bit).
-bool AttrEquals(const AttrValue& a, const AttrValue& b);
+GYRE_EXPORT bool AttrEquals(const AttrValue& a, const AttrValue& b);
 // The text form of a value: `3`, `"loop"`, `float32`, `[2,?]`, `@body`, `[1, 2]`. Long tensors are
 // summarised.
-std::string AttrToString(const AttrValue& value);
+GYRE_EXPORT std::string AttrToString(const AttrValue& value);
 
 // Name → value, sorted by name.
-class AttrMap {
+class GYRE_EXPORT AttrMap {
  public:
   using Entry = std::pair<std::string, AttrValue>;
 

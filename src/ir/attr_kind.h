@@ -2,11 +2,12 @@
 #pragma once
 
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "ir/op_def.h"
 
 namespace gyre {
 
 // As schemas write it: "int", "func", …
-absl::string_view AttrKindName(AttrKind kind);
+GYRE_INTERNAL_EXPORT absl::string_view AttrKindName(AttrKind kind);
 
 }  // namespace gyre

@@ -17,11 +17,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "base/hash_map.h"
+#include "gyre/core/export.h"
 #include "ir/program.h"
 
 namespace gyre {
 
-class FunctionBuilder {
+class GYRE_EXPORT FunctionBuilder {
  public:
   // What a node may have beside inputs and attributes.
   struct NodeOptions {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/internal_export.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -20,6 +21,6 @@ bool IsBackEdge(const Node& source, const Node& destination);
 // Arguments come first, wherever they stand: sums of adjoints follow this order, and a function has
 // the bits of a copy whose arguments are in front. Nodes on a cycle that is no loop come last.
 // Requirement: the edges of `function` lead to existing nodes.
-DataOrder OrderByData(const Function& function);
+GYRE_INTERNAL_EXPORT DataOrder OrderByData(const Function& function);
 
 }  // namespace gyre

@@ -16,13 +16,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "gyre/core/export.h"
 #include "ir/builder.h"
 
 namespace gyre {
 
 class ExprBuilder;
 
-class Expr {
+class GYRE_EXPORT Expr {
  public:
   Expr() = default;
 
@@ -41,7 +42,7 @@ class Expr {
   Endpoint endpoint_;
 };
 
-class ExprBuilder {
+class GYRE_EXPORT ExprBuilder {
  public:
   // `function` must outlive the builder and its Exprs.
   explicit ExprBuilder(FunctionBuilder& function) : function_(function) {}
@@ -79,37 +80,37 @@ class ExprBuilder {
 };
 
 // Elementwise, with broadcasting; numbers take the type of the other operand.
-Expr operator+(Expr x, Expr y);
-Expr operator-(Expr x, Expr y);
-Expr operator*(Expr x, Expr y);
-Expr operator/(Expr x, Expr y);
-Expr operator-(Expr x);
-Expr operator+(Expr x, double y);
-Expr operator-(Expr x, double y);
-Expr operator-(double x, Expr y);
-Expr operator*(double x, Expr y);
-Expr operator/(Expr x, double y);
-Expr operator/(double x, Expr y);
+GYRE_EXPORT Expr operator+(Expr x, Expr y);
+GYRE_EXPORT Expr operator-(Expr x, Expr y);
+GYRE_EXPORT Expr operator*(Expr x, Expr y);
+GYRE_EXPORT Expr operator/(Expr x, Expr y);
+GYRE_EXPORT Expr operator-(Expr x);
+GYRE_EXPORT Expr operator+(Expr x, double y);
+GYRE_EXPORT Expr operator-(Expr x, double y);
+GYRE_EXPORT Expr operator-(double x, Expr y);
+GYRE_EXPORT Expr operator*(double x, Expr y);
+GYRE_EXPORT Expr operator/(Expr x, double y);
+GYRE_EXPORT Expr operator/(double x, Expr y);
 
 // The complex conjugate; real numbers as they are.
-Expr Conj(Expr x);
+GYRE_EXPORT Expr Conj(Expr x);
 // The parts of a complex number, and the number that is made of them.
-Expr RealPart(Expr x);
-Expr ImagPart(Expr x);
-Expr MakeComplex(Expr real, Expr imag);
+GYRE_EXPORT Expr RealPart(Expr x);
+GYRE_EXPORT Expr ImagPart(Expr x);
+GYRE_EXPORT Expr MakeComplex(Expr real, Expr imag);
 // As it is when it has the type.
-Expr Cast(Expr x, DType dtype);
+GYRE_EXPORT Expr Cast(Expr x, DType dtype);
 // `axes`: int32 vector or scalar.
-Expr Sum(Expr x, Expr axes, bool keep_dims = false);
+GYRE_EXPORT Expr Sum(Expr x, Expr axes, bool keep_dims = false);
 // `shape`: int32 or int64 vector.
-Expr Reshape(Expr x, Expr shape);
-Expr ZerosLike(Expr x);
-Expr OnesLike(Expr x);
+GYRE_EXPORT Expr Reshape(Expr x, Expr shape);
+GYRE_EXPORT Expr ZerosLike(Expr x);
+GYRE_EXPORT Expr OnesLike(Expr x);
 // The shape of x, an int32 vector. (A rule asks its context, which may know it.)
-Expr ShapeOf(Expr x);
+GYRE_EXPORT Expr ShapeOf(Expr x);
 // Elements of `then` where `condition` holds, of `otherwise` elsewhere; all broadcast.
-Expr Where(Expr condition, Expr then, Expr otherwise);
+GYRE_EXPORT Expr Where(Expr condition, Expr then, Expr otherwise);
 // A tensor of shape `shape` (int32 vector) filled with `value`, a scalar.
-Expr Fill(Expr shape, Expr value);
+GYRE_EXPORT Expr Fill(Expr shape, Expr value);
 
 }  // namespace gyre

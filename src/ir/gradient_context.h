@@ -24,12 +24,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "gyre/core/export.h"
 #include "ir/expr.h"
 #include "ir/shape_context.h"
 
 namespace gyre {
 
-class GradientContext {
+class GYRE_EXPORT GradientContext {
  public:
   virtual ~GradientContext() = default;
 
@@ -102,7 +103,8 @@ class GradientContext {
 namespace gradient {
 
 // Shared rules, to be named in a registration.
-void PassOn(GradientContext&);  // of grad(i) to input i, for each i: the node hands its inputs on
+GYRE_EXPORT void PassOn(
+    GradientContext&);  // of grad(i) to input i, for each i: the node hands its inputs on
 
 // Pieces for rules.
 
@@ -114,18 +116,19 @@ struct Stretch {
 // How a tensor of shape `from` is broadcast to `to` together with `others`; nullopt where that
 // shows only at run time. Axes whose size may be 1 count as widened: to sum over them changes
 // nothing.
-std::optional<Stretch> StretchOf(const PartialShape& from, const PartialShape& to,
-                                 absl::Span<const PartialShape> others);
+GYRE_EXPORT std::optional<Stretch> StretchOf(const PartialShape& from, const PartialShape& to,
+                                             absl::Span<const PartialShape> others);
 // Adds to the gradient of input i the sum of `contribution` over the axes along which the input was
 // stretched to its shape; nullopt: to be found out at run time.
-void AddStretched(GradientContext& g, int i, Expr contribution,
-                  const std::optional<Stretch>& stretch);
+GYRE_EXPORT void AddStretched(GradientContext& g, int i, Expr contribution,
+                              const std::optional<Stretch>& stretch);
 
 // `x`, of shape `shape`, followed by dimensions of size 1 until it has `fewer` dimensions less than
 // input i.
-Expr AppendOnes(GradientContext& g, Expr x, const PartialShape& shape, int i, int fewer = 0);
+GYRE_EXPORT Expr AppendOnes(GradientContext& g, Expr x, const PartialShape& shape, int i,
+                            int fewer = 0);
 // As a constant shape for Reshape, if that says it all: one dimension at most is not known.
-std::optional<std::vector<int32_t>> AsReshape(const PartialShape& shape);
+GYRE_EXPORT std::optional<std::vector<int32_t>> AsReshape(const PartialShape& shape);
 
 }  // namespace gradient
 }  // namespace gyre

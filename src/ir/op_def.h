@@ -15,7 +15,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/export.h"
 #include "ir/attr.h"
 
 namespace gyre {
@@ -246,7 +247,7 @@ inline Gradient RefusesGradient(absl::string_view why) {
   return Gradient{nullptr, std::string(why), true};
 }
 
-struct OpDef {
+struct GYRE_EXPORT OpDef {
   std::string name;
   std::vector<ArgDef> inputs;
   std::vector<ArgDef> outputs;
@@ -277,13 +278,13 @@ struct OpDef {
 // double), complextype, inttype (all signed and unsigned), indextype (int32 int64). Defaults: 1,
 // 0.5, true, 'text', int32, [], ? (unknown shape). INVALID_ARGUMENT with the position of the first
 // mistake.
-absl::StatusOr<OpDef> ParseOpSchema(absl::string_view schema);
+GYRE_EXPORT absl::StatusOr<OpDef> ParseOpSchema(absl::string_view schema);
 
 // The schema line of `op`, in the syntax above.
-std::string FormatOpSchema(const OpDef& op);
+GYRE_EXPORT std::string FormatOpSchema(const OpDef& op);
 
 // Finds ops by name. Thread-safe for reading.
-class OpLookup {
+class GYRE_EXPORT OpLookup {
  public:
   virtual ~OpLookup() = default;
   // Null when there is no such op.
@@ -305,10 +306,10 @@ struct NodeSignature {
 // resolves the types of all inputs and outputs. Attributes that the schema does not declare are
 // kept as they are when their name starts with '_' (or, on import, always). INVALID_ARGUMENT names
 // the attribute.
-absl::StatusOr<NodeSignature> ResolveSignature(const OpDef& op, AttrMap& attrs);
+GYRE_EXPORT absl::StatusOr<NodeSignature> ResolveSignature(const OpDef& op, AttrMap& attrs);
 
 // [begin, end) of the flattened inputs that belong to formal input `arg` (outputs: `is_output`).
-absl::StatusOr<std::pair<int, int>> ArgRange(const OpDef& op, const AttrMap& attrs, bool is_output,
-                                             int arg);
+GYRE_EXPORT absl::StatusOr<std::pair<int, int>> ArgRange(const OpDef& op, const AttrMap& attrs,
+                                                         bool is_output, int arg);
 
 }  // namespace gyre

@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "gyre/core/export.h"
 #include "ir/attr.h"
 #include "ir/op_def.h"
 
@@ -54,7 +55,7 @@ struct Node {
 };
 
 // What a Const node that waits for nothing states; null for other nodes.
-const Tensor* ConstantValue(const Node& node);
+GYRE_EXPORT const Tensor* ConstantValue(const Node& node);
 
 struct FunctionArg {
   std::string name;
@@ -72,7 +73,7 @@ struct FunctionResult {
 
 // A graph with arguments and results. Argument i is the node of kind kArg whose attribute `index`
 // is i (arg_nodes[i]). A program's main graph is a Function with neither.
-struct Function {
+struct GYRE_EXPORT Function {
   std::string name;
   std::vector<Node> nodes;
   std::vector<FunctionArg> args;
@@ -93,7 +94,7 @@ struct Function {
   std::string EndpointName(Endpoint e) const;
 };
 
-class Program {
+class GYRE_EXPORT Program {
  public:
   // The graph that fetches and targets name. Never null.
   const Function& main() const { return *main_; }
@@ -128,7 +129,7 @@ class Program {
 };
 
 // Makes a new snapshot, from nothing or from an older one. Not thread-safe.
-class ProgramBuilder {
+class GYRE_EXPORT ProgramBuilder {
  public:
   explicit ProgramBuilder(const OpLookup& ops);
   // Starts as a copy of `base`, whose functions are shared.
@@ -150,6 +151,6 @@ class ProgramBuilder {
 
 // A copy of `function` with every placeholder attribute replaced from `attrs`, and the signatures
 // that depended on them resolved. INVALID_ARGUMENT when one is missing.
-absl::StatusOr<Function> Instantiate(const Function& function, const AttrMap& attrs);
+GYRE_EXPORT absl::StatusOr<Function> Instantiate(const Function& function, const AttrMap& attrs);
 
 }  // namespace gyre

@@ -12,8 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -36,7 +37,7 @@ struct ValueInfo {
   std::optional<PartialShape> as_shape;
 };
 
-class ShapeContext {
+class GYRE_EXPORT ShapeContext {
  public:
   ShapeContext(const Node& node, std::vector<ValueInfo> inputs)
       : node_(node), inputs_(std::move(inputs)), outputs_(node.signature.outputs.size()) {}
@@ -84,20 +85,23 @@ class ShapeContext {
 namespace shape {
 
 // Shared rules, to be named in a registration.
-absl::Status None(ShapeContext&);         // no outputs
-absl::Status Unknown(ShapeContext&);      // every output of unknown shape: shape depends on values
-absl::Status Scalar(ShapeContext&);       // every output a scalar
-absl::Status SameAsInput(ShapeContext&);  // every output as input 0, handle included
-absl::Status Broadcast(ShapeContext&);    // output 0: inputs broadcast together
-absl::Status SameForAll(ShapeContext&);   // all inputs must agree; output 0 is what they agree on
-absl::Status ByAttr(ShapeContext&);       // every output as the attribute `shape` says
-absl::Status ByOutputShapes(
+GYRE_EXPORT absl::Status None(ShapeContext&);  // no outputs
+GYRE_EXPORT absl::Status Unknown(
+    ShapeContext&);  // every output of unknown shape: shape depends on values
+GYRE_EXPORT absl::Status Scalar(ShapeContext&);       // every output a scalar
+GYRE_EXPORT absl::Status SameAsInput(ShapeContext&);  // every output as input 0, handle included
+GYRE_EXPORT absl::Status Broadcast(ShapeContext&);    // output 0: inputs broadcast together
+GYRE_EXPORT absl::Status SameForAll(
+    ShapeContext&);  // all inputs must agree; output 0 is what they agree on
+GYRE_EXPORT absl::Status ByAttr(ShapeContext&);  // every output as the attribute `shape` says
+GYRE_EXPORT absl::Status ByOutputShapes(
     ShapeContext&);  // output i as element i of the attribute `output_shapes`, if it is there
 
 // Pieces for rules.
-absl::StatusOr<PartialShape> BroadcastShapes(const PartialShape& a, const PartialShape& b);
+GYRE_EXPORT absl::StatusOr<PartialShape> BroadcastShapes(const PartialShape& a,
+                                                         const PartialShape& b);
 // Resolves a possibly negative axis; INVALID_ARGUMENT when out of [-rank, rank).
-absl::StatusOr<int> Axis(int64_t axis, int rank);
+GYRE_EXPORT absl::StatusOr<int> Axis(int64_t axis, int rank);
 
 }  // namespace shape
 }  // namespace gyre

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/hash_map.h"
+#include "base/internal_export.h"
 #include "ir/program.h"
 #include "ir/shape_context.h"
 #include "ir/value_info.h"
@@ -25,7 +26,7 @@
 namespace gyre {
 
 // What is known of one function's values, over all its calls.
-class FunctionShapes {
+class GYRE_INTERNAL_EXPORT FunctionShapes {
  public:
   FunctionShapes() = default;
   explicit FunctionShapes(std::vector<ValueInfos> nodes) : nodes_(std::move(nodes)) {}
@@ -49,7 +50,7 @@ struct ShapeProblem {
   absl::Status status;  // names function, node and the shapes that went in
 };
 
-struct ShapeTable {
+struct GYRE_INTERNAL_EXPORT ShapeTable {
   FunctionShapes main;
   std::map<std::string, FunctionShapes> functions;
   // Problems that stand on a path that need not be taken, in order of function and node.
@@ -71,7 +72,8 @@ struct ShapeOptions {
 
 // INVALID_ARGUMENT when a node of the main graph that no Switch guards cannot succeed; the message
 // names the node and the shapes. Always ends, in time about linear in the program's size.
-absl::StatusOr<ShapeTable> InferShapes(const Program& program, const ShapeOptions& options = {});
+GYRE_INTERNAL_EXPORT absl::StatusOr<ShapeTable> InferShapes(const Program& program,
+                                                            const ShapeOptions& options = {});
 
 // What one node makes of these inputs, for who builds a function node by node. The functions that
 // it calls are those of `program`; the node itself need not be in it. INVALID_ARGUMENT when the

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ir/program.h"
 
 namespace gyre {

@@ -27,7 +27,11 @@ using RealTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t,
 using NumberTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
                           uint16_t, uint32_t, uint64_t, complex64, complex128>;
 
-// Elements of 16 bytes that are only moved.
+// Elements that are only moved, by their size.
+enum class Bytes1 : uint8_t {};
+enum class Bytes2 : uint16_t {};
+enum class Bytes4 : uint32_t {};
+enum class Bytes8 : uint64_t {};
 struct Bytes16 {
   uint64_t lo, hi;
 };
@@ -58,8 +62,7 @@ absl::Status VisitType(DType dtype, F&& f) {
 }
 
 // Calls `f(TypeTag<T>())` with a T that has the size and copying rules of `dtype`'s elements, for
-// kernels that only move elements: uint8_t, uint16_t, uint32_t, uint64_t, Bytes16, std::string, or
-// RefPtr<Object>.
+// kernels that only move elements: Bytes1, … Bytes16, std::string, or RefPtr<Object>.
 template <typename F>
 absl::Status VisitElement(DType dtype, F&& f) {
   switch (dtype) {
@@ -71,13 +74,13 @@ absl::Status VisitElement(DType dtype, F&& f) {
     default:
       switch (DTypeSize(dtype)) {
         case 1:
-          return f(TypeTag<uint8_t>());
+          return f(TypeTag<Bytes1>());
         case 2:
-          return f(TypeTag<uint16_t>());
+          return f(TypeTag<Bytes2>());
         case 4:
-          return f(TypeTag<uint32_t>());
+          return f(TypeTag<Bytes4>());
         case 8:
-          return f(TypeTag<uint64_t>());
+          return f(TypeTag<Bytes8>());
         case 16:
           return f(TypeTag<Bytes16>());
         default:

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -13,8 +14,9 @@ namespace gyre {
 // Makes the node `op_name` with these attributes, inferring what the inputs tell: `T` from a
 // tensor's dtype, `N` from how many inputs are left, lists of types from all of them.
 // INVALID_ARGUMENT when they don't fit the schema.
-absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name,
-                              const std::vector<Tensor>& inputs, AttrMap attrs = {});
+GYRE_INTERNAL_EXPORT absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name,
+                                                   const std::vector<Tensor>& inputs,
+                                                   AttrMap attrs = {});
 
 // Runs the kernel of `node` on `inputs` and returns its outputs (those of an untaken side have no
 // value). Waits for an asynchronous kernel until `env`'s cancellation ends it. Shape rules are not
@@ -24,7 +26,8 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const No
                                                  Tag tag = {});
 
 // Both, with an environment of its own.
-absl::StatusOr<std::vector<Tensor>> EvaluateOp(absl::string_view op_name,
-                                               std::vector<Tensor> inputs, AttrMap attrs = {});
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::vector<Tensor>> EvaluateOp(absl::string_view op_name,
+                                                                    std::vector<Tensor> inputs,
+                                                                    AttrMap attrs = {});
 
 }  // namespace gyre

@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 
 namespace gyre {

@@ -21,9 +21,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "base/cancellation.h"
 #include "base/status.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/options.h"
+#include "gyre/core/tensor.h"
 #include "ir/program.h"
 #include "ops/rendezvous.h"
 #include "ops/resource_store.h"
@@ -32,11 +33,11 @@
 namespace gyre {
 
 // The tag's frame id of a frame or call called `name`, opened from `parent`.
-uint64_t ChildFrameId(Tag parent, absl::string_view name);
+GYRE_EXPORT uint64_t ChildFrameId(Tag parent, absl::string_view name);
 
 // Splits [0, n) into pieces by size alone (never by the number of threads) and runs them, perhaps
 // in parallel.
-class ParallelFor {
+class GYRE_EXPORT ParallelFor {
  public:
   virtual ~ParallelFor() = default;
   virtual void Run(int64_t n, int64_t grain,
@@ -60,7 +61,7 @@ struct RunEnv {
   std::string sandbox;
 };
 
-class KernelContext {
+class GYRE_EXPORT KernelContext {
  public:
   // `inputs` may be consumed (moved from) by the kernel; `outputs` starts with no values.
   KernelContext(const Node& node, RunEnv& env, Tag tag, absl::Span<Tensor> inputs,

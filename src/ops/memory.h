@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 

@@ -50,7 +50,7 @@ absl::StatusOr<void*> Open(const std::string& path) {
 absl::Status CheckEntry(const PluginEntry* entry) {
   if (entry == nullptr) {
     return absl::InvalidArgumentError(
-        "it is no plug-in: it exports no 'gyre_plugin' (GYRE_PLUGIN of gyre/op.h does)");
+        "it is no plug-in: it exports no 'gyre_plugin' (GYRE_PLUGIN of gyre/core/op.h does)");
   }
   if (entry->interface != kPluginInterface) {
     return absl::InvalidArgumentError(

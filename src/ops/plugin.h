@@ -18,6 +18,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "gyre/core/export.h"
 #include "ir/gradient_context.h"
 #include "ops/registry.h"
 
@@ -25,7 +26,7 @@ namespace gyre {
 
 // To be raised with every change of what a plug-in includes (the headers of include/gyre/internal
 // in an installation) after which one that was built before would not work.
-constexpr uint32_t kPluginInterface = 4;
+constexpr uint32_t kPluginInterface = 5;
 
 // The sizes of what a plug-in and Gyre hand each other, folded into a number (FNV-1a): differs
 // where compile options or another version of Abseil have changed them.
@@ -54,7 +55,7 @@ struct PluginEntry {
 // NOT_FOUND: there is no such file. INVALID_ARGUMENT: it is no shared library, or no plug-in, or
 // one for another version of Gyre, or its ops do not fit: a schema that cannot be parsed, a name
 // that is taken, an op without a kernel. Whatever the error, none of its ops has been added.
-absl::Status LoadPlugin(const std::string& path);
+GYRE_EXPORT absl::Status LoadPlugin(const std::string& path);
 
 }  // namespace gyre
 

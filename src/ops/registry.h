@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "gyre/core/export.h"
 #include "ops/kernel.h"
 
 namespace gyre {
@@ -33,7 +34,7 @@ struct OpRegistration {
   KernelFactory kernel = nullptr;  // null: the engines execute this op themselves
 };
 
-class OpRegistry final : public OpLookup {
+class GYRE_EXPORT OpRegistry final : public OpLookup {
  public:
   // `origin`: the plug-in that the ops come from; empty: built in.
   explicit OpRegistry(std::string origin = "") : origin_(std::move(origin)) {}
@@ -82,8 +83,8 @@ class OpRegistry final : public OpLookup {
 };
 
 // The ops of this process. Built on first use; lives for ever.
-const OpRegistry& Ops();
+GYRE_EXPORT const OpRegistry& Ops();
 // Chains `more` to Ops(). Any thread.
-absl::Status AddOps(std::unique_ptr<OpRegistry> more);
+GYRE_EXPORT absl::Status AddOps(std::unique_ptr<OpRegistry> more);
 
 }  // namespace gyre

@@ -18,7 +18,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
@@ -56,7 +57,7 @@ struct TransferKey {
 
 // Moves what arrives from other processes into a rendezvous. It has no thread of its own: who waits
 // for something to arrive calls it. Thread-safe.
-class Outbox {
+class GYRE_EXPORT Outbox {
  public:
   virtual ~Outbox() = default;
   // Moves what has arrived, and what waited to be sent. Never sleeps.
@@ -74,7 +75,7 @@ class Outbox {
   virtual void Wake() = 0;
 };
 
-class Rendezvous {
+class GYRE_EXPORT Rendezvous {
  public:
   struct Item {
     Tensor value;  // no value when dead
@@ -95,7 +96,7 @@ class Rendezvous {
 
 // Items that nobody has received yet, and receivers whose item has not come: by key, oldest first.
 // Not thread-safe.
-class TransferTable {
+class GYRE_EXPORT TransferTable {
  public:
   using Item = Rendezvous::Item;
   using RecvCallback = Rendezvous::RecvCallback;
@@ -139,7 +140,7 @@ class TransferTable {
 };
 
 // Within one process.
-class LocalRendezvous final : public Rendezvous {
+class GYRE_EXPORT LocalRendezvous final : public Rendezvous {
  public:
   // What is sent and not yet received is charged to `budget`, if there is one: Send is
   // RESOURCE_EXHAUSTED when it is used up.

@@ -12,11 +12,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
-class ResourceStore {
+class GYRE_EXPORT ResourceStore {
  public:
   // The object, made by `create` if there is none yet.
   template <typename T>

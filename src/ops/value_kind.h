@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 
 namespace gyre {
 

@@ -9,8 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "gyre/ref.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 
 namespace gyre {

@@ -63,8 +63,8 @@ absl::StatusOr<std::vector<PipelinePass>> Select(const PipelineOptions& options)
   const absl::Span<const PipelinePass> passes =
       options.passes.empty() ? PipelinePasses() : options.passes;
   std::vector<PipelinePass> selected;
-  if (!options.only.empty()) {
-    GYRE_ASSIGN_OR_RETURN(const PipelinePass pass, FindPass(passes, options.only));
+  if (!options.choice.only.empty()) {
+    GYRE_ASSIGN_OR_RETURN(const PipelinePass pass, FindPass(passes, options.choice.only));
     selected.push_back(pass);
   } else if (!options.order.empty()) {
     for (const std::string& name : options.order) {
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<PipelinePass>> Select(const PipelineOptions& options)
   } else {
     selected.assign(passes.begin(), passes.end());
   }
-  for (const std::string& name : options.off) {
+  for (const std::string& name : options.choice.off) {
     if (name == "all") {
       selected.clear();
       continue;
@@ -130,7 +130,8 @@ absl::StatusOr<Staged> Optimize(const Staged& staged, const PipelineOptions& opt
   return RunStage("optimising", [&]() -> absl::StatusOr<Staged> {
     GYRE_ASSIGN_OR_RETURN(const std::vector<PipelinePass> passes, Select(options));
     // A function that does not fit its callers is the user's, and an error only if it is called.
-    const bool was_sound = options.verify && Verify(*staged.program, Dialect::kStructured).ok();
+    const bool was_sound =
+        options.choice.verify && Verify(*staged.program, Dialect::kStructured).ok();
     Staged result = staged;
     for (const PipelinePass& pass : passes) {
       PassReport entry{.name = pass.name};
@@ -141,7 +142,7 @@ absl::StatusOr<Staged> Optimize(const Staged& staged, const PipelineOptions& opt
       if (!made.ok()) return Annotate(made.status(), absl::StrCat("pass ", pass.name));
       entry.changed = made->program != result.program;
       result = *std::move(made);
-      if (entry.changed && options.verify)
+      if (entry.changed && options.choice.verify)
         GYRE_RETURN_IF_ERROR(VerifyAfter(pass, was_sound, *result.program));
       if (entry.changed && options.dump) options.dump(pass.name, *result.program);
       if (report != nullptr) {

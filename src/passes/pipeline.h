@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "gyre/core/options.h"
 #include "passes/staged.h"
 
 namespace gyre {
@@ -34,16 +35,13 @@ inline constexpr bool kVerifyByDefault = true;
 #endif
 
 struct PipelineOptions {
-  // Names of passes that are left out; "all": every one.
-  std::vector<std::string> off;
-  // Not empty: this pass alone.
-  std::string only;
+  // Which passes. (Verified or not, what a pass makes must be sound (ir/verifier.h), or it is a bug
+  // of that pass.) `only` is that pass by itself here, with nothing before it.
+  PassOptions choice = {.verify = kVerifyByDefault};
   // Not empty: these passes, in this order.
   std::vector<std::string> order;
-  // Not 0: the passes in an order drawn from this seed, for tests.
+  // For tests: not 0: the passes in an order drawn from this seed.
   uint64_t order_seed = 0;
-  // What a pass makes must be sound (ir/verifier.h), or it is a bug of that pass.
-  bool verify = kVerifyByDefault;
   // Sees the program after each pass that changed something.
   std::function<void(absl::string_view pass, const Program& program)> dump;
   // The table, for tests of the runner; empty: PipelinePasses().

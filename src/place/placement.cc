@@ -63,8 +63,8 @@ class Placer {
   }
 
   absl::StatusOr<Placement> Run() && {
-    if (options_.spread_seed) {
-      Spread(*options_.spread_seed);
+    if (options_.spread_seed != 0) {
+      Spread(options_.spread_seed);
     } else {
       GYRE_RETURN_IF_ERROR(FollowRequests());
       PutTheRestFirst();

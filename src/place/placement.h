@@ -30,8 +30,8 @@ inline constexpr DeviceIndex kNoDevice{-1};
 struct PlaceOptions {
   // A request that no device meets, or none with the kernels, is dropped, rather than an error.
   bool soft = false;
-  // For tests: groups go to devices drawn from this seed, whatever the program asks for.
-  std::optional<uint64_t> spread_seed;
+  // For tests: not 0: groups go to devices drawn from this seed, whatever the program asks for.
+  uint64_t spread_seed = 0;
   // What state asks for whose handle asks for nothing: see HomesOfState. Needed where devices do
   // not share what the session finds by name.
   std::map<std::string, std::string> homes;

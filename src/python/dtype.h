@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/shape.h"
 #include "python/python.h"
 
 namespace gyre::python {

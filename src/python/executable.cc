@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "base/cancellation.h"
 #include "base/status.h"
 #include "front/graph_state.h"
+#include "gyre/core/options.h"
 #include "python/arrays/items.h"
 #include "python/cluster/cluster.h"
 #include "python/graph.h"

@@ -7,7 +7,7 @@
 #include "devices/device_name.h"
 #include "devices/device_set.h"
 #include "front/error.h"
-#include "grad/memory_policy.h"
+#include "gyre/core/options.h"
 #include "gyre/graph.h"
 #include "ir/program.h"
 #include "ops/registry.h"
@@ -74,10 +74,11 @@ class PythonHost final : public eager::Host {
 void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
   SessionOptions options = TheContext().options();
   if (threads < 0 || window < 0) ThrowValueError("threads and window must not be negative");
-  options.threads = threads;
-  options.window = window;
-  options.engine = std::string(TextOf(engine, "an engine"));
-  options.form = std::string(TextOf(form, "a form"));
+  options.parallel = {.window = window, .threads = threads};
+  const absl::string_view kind = TextOf(engine, "an engine");
+  options.engine = kind.empty() ? EngineKind::kDataflow : ValueOf(ParseEngineKind(kind));
+  const absl::string_view into = TextOf(form, "a form");
+  options.form = into.empty() ? ProgramForm::kImported : ValueOf(ParseProgramForm(into));
   TheContext().Change(options);
 }
 
@@ -126,7 +127,8 @@ SessionOptions OwnSession::OptionsHere() const {
     return options;
   }
   // Engine, threads and devices are those of the workers.
-  options.engine = options.devices = "";
+  options.engine = EngineKind::kDataflow;
+  options.devices = "";
   options.cluster = cluster_;
   options.soft_placement = soft_placement_;
   return options;
@@ -167,7 +169,7 @@ void BindSettings(nb::module_& m) {
         "error, and for a device that is not there while placement is not soft.");
   m.def(
       "check_memory_policy",
-      [](nb::handle memory) { ValueOf(grad::ParseMemoryPolicy(TextOf(memory, "memory"))); },
+      [](nb::handle memory) { ValueOf(ParseMemoryPolicy(TextOf(memory, "memory"))); },
       nb::arg("memory"), "InvalidArgumentError for what says nothing of what gradients keep.");
   m.def(
       "set_nan_trap", [](bool is_on) { eager::TrapNans(is_on); }, nb::arg("is_on"),

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "eager/context.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::python {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "eager/variable.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "gyre/value.h"
 #include "python/python.h"
 

@@ -1,5 +1,6 @@
 #include "python/watched_run.h"
 
+#include "base/env.h"
 #include "base/signals.h"
 #include "eager/context.h"
 #include "python/gil.h"

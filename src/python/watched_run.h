@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "base/cancellation.h"
 #include "base/env.h"
-#include "gyre/debug.h"
-#include "gyre/session.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
+#include "gyre/core/options.h"
+#include "gyre/core/session.h"
 #include "python/python.h"
 
 namespace gyre::python {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gyre/saved_model.h"
-#include "gyre/session.h"
+#include "gyre/core/saved_model.h"
+#include "gyre/core/session.h"
 
 namespace gyre {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "session/model_files.h"
 
 namespace gyre {

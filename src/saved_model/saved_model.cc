@@ -1,4 +1,4 @@
-#include "gyre/saved_model.h"
+#include "gyre/core/saved_model.h"
 
 #include <mutex>
 #include <set>
@@ -9,8 +9,10 @@
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "saved_model/checkpoint_keys.h"
+#include "saved_model/private_folder.h"
 #include "saved_model/restore.h"
 #include "saved_model/save.h"
+#include "session/literal.h"
 #include "session/model_files.h"
 #include "tensor/io/file.h"
 
@@ -93,12 +95,13 @@ struct SavedModel::State {
   ModelFiles files;
   std::string checkpoint;
   std::vector<std::string> tags, assets;
+  std::unique_ptr<PrivateFolder> folder;  // of a model from memory
   std::mutex mutex;
   std::map<std::string, Prepared> prepared;  // guarded by mutex
 
   static absl::StatusOr<std::unique_ptr<State>> Load(const std::string& path,
                                                      const SavedModelOptions& options);
-  absl::StatusOr<Values> Run(absl::string_view name, const Values& inputs,
+  absl::StatusOr<Values> Run(absl::string_view name, const Inputs& inputs,
                              const RunOptions& options);
   absl::StatusOr<Prepared> Prepare(const std::string& name, const Signature& signature) {
     const std::lock_guard lock(mutex);
@@ -131,6 +134,16 @@ absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& 
   });
 }
 
+absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::LoadFromMemory(
+    const std::map<std::string, std::string>& files, const SavedModelOptions& options) {
+  return CatchOutOfMemory(kThisModel, [&]() -> absl::StatusOr<std::unique_ptr<SavedModel>> {
+    GYRE_ASSIGN_OR_RETURN(std::unique_ptr<PrivateFolder> folder, PrivateFolder::Of(files));
+    GYRE_ASSIGN_OR_RETURN(std::unique_ptr<State> state, State::Load(folder->path(), options));
+    state->folder = std::move(folder);
+    return std::unique_ptr<SavedModel>(new SavedModel(std::move(state)));
+  });
+}
+
 absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
     const std::string& path, const SavedModelOptions& options) {
   const std::optional<ModelFiles> files = FindModelFiles(path);
@@ -153,13 +166,13 @@ absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
   return state;
 }
 
-absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const Values& inputs,
+absl::StatusOr<SavedModel::Values> SavedModel::Run(absl::string_view name, const Inputs& inputs,
                                                    const RunOptions& options) const {
   return CatchOutOfMemory("this run", [&] { return state_->Run(name, inputs, options); });
 }
 
 absl::StatusOr<SavedModel::Values> SavedModel::State::Run(absl::string_view name,
-                                                          const Values& inputs,
+                                                          const Inputs& inputs,
                                                           const RunOptions& options) {
   const auto found = signatures.find(std::string(name));
   if (found == signatures.end()) {
@@ -175,11 +188,19 @@ absl::StatusOr<SavedModel::Values> SavedModel::State::Run(absl::string_view name
   std::vector<Tensor> feeds;
   for (const auto& [input, argument] : signature.inputs) {
     const auto given = inputs.find(input);
-    const Tensor value =
-        given != inputs.end() ? given->second : argument.fallback.value_or(Tensor());
+    Tensor value =
+        given != inputs.end() ? given->second.tensor() : argument.fallback.value_or(Tensor());
     if (!value.has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("input '", input, "' of signature '", name, "' is missing"));
+    }
+    if (given != inputs.end() && given->second.is_literal()) {
+      absl::StatusOr<Tensor> converted = internal::ConvertLiteral(value, argument.dtype);
+      if (!converted.ok()) {
+        return Annotate(converted.status(),
+                        absl::StrCat("input '", input, "' of signature '", name, "'"));
+      }
+      value = *std::move(converted);
     }
     if (value.dtype() != argument.dtype || !argument.shape.Allows(value.shape())) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -1,5 +1,3 @@
-#include "gyre/checkpoint.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -11,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"
+#include "gyre/core/session.h"
 #include "session/checkpoint_manifest.h"
 #include "session/checkpoint_source.h"
 #include "tensor/io/file.h"

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/internal_export.h"
 #include "session/checkpoint_manifest.h"
 #include "tensor/io/safetensors.h"
 
 namespace gyre {
 
-class CheckpointSource {
+class GYRE_INTERNAL_EXPORT CheckpointSource {
  public:
   // A .safetensors file, for which nothing vouches.
   static absl::StatusOr<CheckpointSource> OfFile(const std::string& path);
@@ -45,7 +46,7 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& folder);
 // Has `read` read the checkpoint in a folder. A writer may replace what the manifest names at any
 // moment, also by a file of the same name: an error counts only if the manifest is still the one
 // that was read; else it begins anew.
-absl::Status ReadCheckpointFolder(const std::string& folder,
-                                  const std::function<absl::Status(CheckpointSource)>& read);
+GYRE_INTERNAL_EXPORT absl::Status ReadCheckpointFolder(
+    const std::string& folder, const std::function<absl::Status(CheckpointSource)>& read);
 
 }  // namespace gyre

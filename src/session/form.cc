@@ -1,28 +1,20 @@
 #include "session/form.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "grad/symbolic_gradient.h"
 #include "lower/lower.h"
+#include "ops/registry.h"
+#include "passes/pipeline.h"
 #include "passes/prune.h"
 #include "passes/raise/raise.h"
 
 namespace gyre {
 namespace {
 
-struct FormEntry {
-  absl::string_view name;
-  absl::StatusOr<Staged> (*make)(Staged staged, const PassOptions& passes);
-};
-
-absl::StatusOr<Staged> Raised(Staged staged, const PassOptions&) { return Raise(staged); }
-
 // Primitives again, in one function as far as that can be.
-absl::StatusOr<Staged> Relowered(Staged staged, const PassOptions&) {
+absl::StatusOr<Staged> Relowered(Staged staged) {
   GYRE_ASSIGN_OR_RETURN(staged, Raise(staged));
   GYRE_ASSIGN_OR_RETURN(Lowered lowered,
                         Lower(*staged.program, staged.program->main(), staged.signature));
@@ -31,50 +23,23 @@ absl::StatusOr<Staged> Relowered(Staged staged, const PassOptions&) {
   return Staged{builder.Build(), std::move(lowered.signature), {}};
 }
 
-absl::StatusOr<Staged> Reraised(Staged staged, const PassOptions& passes) {
-  GYRE_ASSIGN_OR_RETURN(staged, Relowered(std::move(staged), passes));
-  return Raise(staged);
-}
-
-absl::StatusOr<Staged> Optimized(Staged staged, const PassOptions& passes) {
-  return Optimize(staged, ToPipelineOptions(passes));
-}
-
-constexpr FormEntry kForms[] = {
-    {"imported",
-     [](Staged staged, const PassOptions&) -> absl::StatusOr<Staged> { return staged; }},
-    {"raised", &Raised},
-    {"relowered", &Relowered},
-    {"reraised", &Reraised},
-    {"optimized", &Optimized},
-};
-
-const FormEntry* FindForm(absl::string_view name) {
-  if (name.empty()) return &kForms[0];
-  const auto* found = std::find_if(std::begin(kForms), std::end(kForms),
-                                   [&](const FormEntry& f) { return f.name == name; });
-  return found == std::end(kForms) ? nullptr : found;
+// What the pipeline makes of a session's choice of passes.
+PipelineOptions ToPipelineOptions(const SessionOptions& options) {
+  PipelineOptions pipeline;
+  const bool verify = pipeline.choice.verify || options.passes.verify;
+  pipeline.choice = options.passes;
+  pipeline.choice.verify = verify;
+  // Alone, but on a program that passes can see through.
+  if (!options.passes.only.empty()) pipeline.order = {"raise", options.passes.only};
+  pipeline.choice.only.clear();
+  pipeline.order_seed = options.testing.passes_order_seed;
+  return pipeline;
 }
 
 }  // namespace
 
-PipelineOptions ToPipelineOptions(const PassOptions& passes) {
-  PipelineOptions options;
-  options.off = passes.off;
-  // Alone, but on a program that passes can see through.
-  if (!passes.only.empty()) options.order = {"raise", passes.only};
-  options.order_seed = passes.order_seed;
-  options.verify |= passes.verify;
-  return options;
-}
-
 absl::Status CheckForm(const SessionOptions& options) {
-  if (FindForm(options.form) == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no form called \"", options.form,
-                                                   "\"; there is ",
-                                                   absl::StrJoin(FormNames(), ", ")));
-  }
-  return CheckPipelineOptions(ToPipelineOptions(options.passes));
+  return CheckPipelineOptions(ToPipelineOptions(options));
 }
 
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options) {
@@ -83,13 +48,31 @@ absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options) {
     GYRE_ASSIGN_OR_RETURN(staged, PrunePass(staged));
     GYRE_ASSIGN_OR_RETURN(staged.program, ExpandSymbolicGradients(staged.program));
   }
-  return FindForm(options.form)->make(std::move(staged), options.passes);
+  switch (options.form) {
+    case ProgramForm::kImported:
+      return staged;
+    case ProgramForm::kRaised:
+      return Raise(staged);
+    case ProgramForm::kRelowered:
+      return Relowered(std::move(staged));
+    case ProgramForm::kReraised: {
+      GYRE_ASSIGN_OR_RETURN(staged, Relowered(std::move(staged)));
+      return Raise(staged);
+    }
+    case ProgramForm::kOptimized:
+      break;
+  }
+  return Optimize(staged, ToPipelineOptions(options));
 }
 
-std::vector<std::string> FormNames() {
-  std::vector<std::string> names;
-  for (const FormEntry& form : kForms) names.emplace_back(form.name);
-  return names;
+absl::StatusOr<std::shared_ptr<const Program>> LowerMain(const Program& program) {
+  RunSignature all;
+  for (const Node& node : program.main().nodes) all.targets.push_back(node.id);
+  GYRE_ASSIGN_OR_RETURN(Lowered lowered, Lower(program, program.main(), all));
+  ProgramBuilder builder(Ops());
+  for (const auto& [name, function] : program.functions()) builder.SetFunction(*function);
+  builder.SetMain(std::move(lowered.function));
+  return builder.Build();
 }
 
 }  // namespace gyre

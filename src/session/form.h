@@ -2,21 +2,25 @@
 // Stateless; any thread.
 #pragma once
 
+#include <memory>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gyre/session.h"
-#include "passes/pipeline.h"
+#include "base/internal_export.h"
+#include "gyre/core/session.h"
 #include "passes/staged.h"
 
 namespace gyre {
 
-// INVALID_ARGUMENT when `options` names a form or a pass that does not exist.
+// INVALID_ARGUMENT when `options` names a pass that does not exist.
 absl::Status CheckForm(const SessionOptions& options);
 
 // The program in the form that `options` names.
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options);
 
-// What the pipeline makes of a session's choice of passes.
-PipelineOptions ToPipelineOptions(const PassOptions& passes);
+// The program with primitives in place of If, Case, While and calls in its main graph, all of whose
+// nodes stay. Functions that stay calls, those of recursion, may name any other, which stay, too.
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::shared_ptr<const Program>> LowerMain(
+    const Program& program);
 
 }  // namespace gyre

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gyre/tensor.h"
+#include "gyre/core/options.h"
+#include "gyre/core/tensor.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -18,7 +19,7 @@ struct NamedGradientRequest {
   std::vector<std::optional<Tensor>> grad_ys;  // by y, nothing: ones; empty: all ones
   // Of order k, the gradients of the sum of all that are connected of order k - 1.
   int64_t order = 1;
-  std::string memory;              // policy of loops that name none (grad/memory_policy.h)
+  MemoryPolicy memory;             // of loops that name none
   std::vector<std::string> feeds;  // what will be fed; what only leads there is cut off
 };
 

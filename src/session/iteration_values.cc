@@ -2,7 +2,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
 #include "session/surroundings.h"
 #include "session/watched_value.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/internal_export.h"
 #include "graphdef/meta_graph.h"
 #include "tensor/io/output_folder.h"
 
@@ -35,6 +36,6 @@ absl::StatusOr<MetaGraph> ReadModelGraph(const ModelFiles& files,
 absl::StatusOr<std::string> AssetPath(const ModelFiles& files, const std::string& name);
 
 // A SavedModel's folder, to be replaced as a whole: what of it is no part of a model is kept.
-absl::StatusOr<OutputFolder> MakeModelFolder(const std::string& path);
+GYRE_INTERNAL_EXPORT absl::StatusOr<OutputFolder> MakeModelFolder(const std::string& path);
 
 }  // namespace gyre

@@ -72,7 +72,7 @@ std::vector<std::string> NamesOf(const Feeds& feeds) {
 std::vector<Tensor> ValuesOf(const Feeds& feeds) {
   std::vector<Tensor> values;
   values.reserve(feeds.size());
-  for (const auto& [name, value] : feeds) values.push_back(value);
+  for (const auto& [name, value] : feeds) values.push_back(value.tensor());
   return values;
 }
 

@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "analysis/run_signature.h"
 #include "base/hash_map.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ir/program.h"
 
 namespace gyre {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
 #include "ops/registry.h"
 
 namespace gyre {

@@ -1,5 +1,6 @@
 #include "session/program_file.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
@@ -13,6 +14,25 @@
 #include "tensor/io/file.h"
 
 namespace gyre {
+namespace {
+
+// Whether the bytes are Gyre's own text form: no GraphDef, binary or text, begins like that.
+bool IsGyreText(absl::string_view bytes) {
+  bytes = absl::StripLeadingAsciiWhitespace(bytes);
+  while (absl::StartsWith(bytes, "//")) {
+    const size_t end = bytes.find('\n');
+    if (end == absl::string_view::npos) return false;
+    bytes = absl::StripLeadingAsciiWhitespace(bytes.substr(end));
+  }
+  return absl::StartsWith(bytes, "graph") || absl::StartsWith(bytes, "func") ||
+         absl::StartsWith(bytes, "program") || absl::StartsWith(bytes, "gradient");
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Program>> LoadProgramBytes(absl::string_view bytes) {
+  return IsGyreText(bytes) ? ParseProgram(bytes, Ops()) : ImportGraphDef(bytes, Ops());
+}
 
 absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,
                                                                const LoadOptions& options) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ir/program.h"
 
 namespace gyre {
@@ -20,6 +21,10 @@ struct LoadOptions {
 // there, INVALID_ARGUMENT with the path for one that makes no program.
 absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,
                                                                const LoadOptions& options = {});
+
+// What a file would hold: Gyre's text form, which begins with `graph {` or a function behind
+// comments, or a GraphDef, binary or text. INVALID_ARGUMENT for what makes no program.
+absl::StatusOr<std::shared_ptr<const Program>> LoadProgramBytes(absl::string_view bytes);
 
 // Makes or replaces a file, in the format that its name ends with; INVALID_ARGUMENT for other names
 // and as ExportGraphDef.

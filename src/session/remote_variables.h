@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre {
 

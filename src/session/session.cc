@@ -1,4 +1,4 @@
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 #include <atomic>
 #include <cstdio>
@@ -19,6 +19,7 @@
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/form.h"
+#include "session/literal.h"
 #include "session/names.h"
 #include "session/program_file.h"
 #include "session/remote_variables.h"
@@ -108,6 +109,23 @@ struct Prepared {
   std::unique_ptr<Executable> executable;
 };
 
+// What is fed, numbers written in C++ as elements of the types that are wanted.
+absl::StatusOr<std::vector<Tensor>> ValuesOf(const Feeds& feeds, const Prepared& prepared) {
+  std::vector<Tensor> values;
+  values.reserve(feeds.size());
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    const auto& [name, value] = feeds[i];
+    const DType wanted = prepared.feed_types[i];
+    values.push_back(value.tensor());
+    if (!value.is_literal() || wanted == DType::kInvalid || wanted == value.tensor().dtype())
+      continue;
+    absl::StatusOr<Tensor> converted = internal::ConvertLiteral(value.tensor(), wanted);
+    if (!converted.ok()) return Annotate(converted.status(), name);
+    values.back() = *std::move(converted);
+  }
+  return values;
+}
+
 }  // namespace
 
 // What a cluster keeps: variables and queues, under a number. No cluster: it keeps none.
@@ -189,19 +207,19 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     result->signature.targets.push_back(node);
   }
   EngineOptions engine_options;
-  engine_options.window = options.window;
-  engine_options.threads = options.threads > 0 ? options.threads : NumProcessors();
+  engine_options.parallel = options.parallel;
+  if (options.parallel.threads == 0) engine_options.parallel.threads = NumProcessors();
   if (const char* const when = std::getenv("GYRE_COMPILE")) {
     GYRE_ASSIGN_OR_RETURN(engine_options.compile, ParseCompileWhen(when));
   }
-  if (options.schedule_seed != 0) engine_options.schedule_seed = options.schedule_seed;
+  engine_options.testing = options.testing;
   engine_options.state = shared->remote->number;
   engine_options.devices = engine->devices();
   if (!options.devices.empty()) {
     GYRE_ASSIGN_OR_RETURN(engine_options.devices, ParseDeviceSet(options.devices));
   }
   engine_options.place.soft = options.soft_placement;
-  if (options.spread_seed != 0) engine_options.place.spread_seed = options.spread_seed;
+  engine_options.place.spread_seed = options.testing.spread_seed;
   return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
     GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
     GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
@@ -316,6 +334,14 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,
   });
 }
 
+absl::StatusOr<std::unique_ptr<Session>> Session::LoadFromMemory(absl::string_view graph,
+                                                                 const SessionOptions& options) {
+  return CatchOutOfMemory(kThisProgram, [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, LoadProgramBytes(graph));
+    return Create(std::move(program), options);
+  });
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options) {
   return CatchOutOfMemory(kThisProgram, [&] {
@@ -337,23 +363,19 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
     std::shared_ptr<const Program> program, const SessionOptions& options,
     std::shared_ptr<ResourceStore> resources, std::shared_ptr<const RemoteState> remote) {
   auto state = std::make_shared<State>();
-  state->engine = options.cluster != nullptr ? options.cluster.get() : FindEngine(options.engine);
-  if (options.cluster != nullptr && !(options.engine.empty() && options.devices.empty())) {
+  state->engine = options.cluster != nullptr ? options.cluster.get() : &EngineOf(options.engine);
+  if (options.cluster != nullptr &&
+      (options.engine != EngineKind::kDataflow || !options.devices.empty())) {
     return absl::InvalidArgumentError(
         "a session on a cluster has the cluster's engine and devices, and no others");
   }
-  if (state->engine == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no engine called \"", options.engine,
-                                                   "\"; there is ",
-                                                   absl::StrJoin(EngineNames(), ", ")));
-  }
-  if (options.window < 0) {
+  if (options.parallel.window < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a window must be at least 1, not ", options.window));
+        absl::StrCat("a window must be at least 1, not ", options.parallel.window));
   }
-  if (options.threads < 0) {
+  if (options.parallel.threads < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a session needs at least one thread, not ", options.threads));
+        absl::StrCat("a session needs at least one thread, not ", options.parallel.threads));
   }
   GYRE_RETURN_IF_ERROR(CheckForm(options));
   if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());
@@ -392,13 +414,13 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
                                                  const RunOptions& options) {
   return CatchOutOfMemory(kThisRun, [&]() -> absl::StatusOr<std::vector<Tensor>> {
     const std::vector<std::string> names = NamesOf(feeds);
-    const std::vector<Tensor> values = ValuesOf(feeds);
     const RunLimits limits(options);
     const auto prepared = [&] {
       const WorkLimit work(limits.cancellation().get(), limits.budget_bytes());
       return state_->Prepare(names, fetches, targets);
     }();
     if (!prepared.ok()) return limits.Ended(prepared.status());
+    GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, ValuesOf(feeds, **prepared));
     return state_->Run(**prepared, values, options, limits);
   });
 }
@@ -436,7 +458,7 @@ absl::StatusOr<std::vector<Tensor>> Session::ReadVariables(
     absl::Span<const std::string> names) const {
   return CatchOutOfMemory(kTheseVariables, [&]() -> absl::StatusOr<std::vector<Tensor>> {
     if (state_->options.cluster != nullptr) return ReadRemoteVariables(*this, names);
-    GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
+    GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<VariableObject>> variables,
                           FindVariables(program(), *state_->shared->resources, names));
     return ReadTogether(variables);
   });
@@ -447,7 +469,7 @@ absl::Status Session::AssignVariables(absl::Span<const std::pair<std::string, Te
     if (state_->options.cluster != nullptr) return AssignRemoteVariables(*this, values);
     std::vector<std::string> names;
     for (const auto& [name, value] : values) names.push_back(name);
-    GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<Variable>> variables,
+    GYRE_ASSIGN_OR_RETURN(const std::vector<RefPtr<VariableObject>> variables,
                           FindVariables(program(), *state_->shared->resources, names));
     return AssignTogether(variables, values);
   });
@@ -460,11 +482,5 @@ uint64_t Session::CountRun() const {
 
 const Program& Session::program() const { return *state_->program; }
 std::shared_ptr<const Program> Session::shared_program() const { return state_->program; }
-
-std::vector<std::string> EngineNames() {
-  std::vector<std::string> names;
-  for (const Engine* engine : Engines()) names.emplace_back(engine->name());
-  return names;
-}
 
 }  // namespace gyre

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/hash_map.h"
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
 #include "session/surroundings.h"
 
 namespace gyre {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 
 namespace gyre {
 

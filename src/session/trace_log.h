@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/hash_map.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 
 namespace gyre::trace {
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
 #include "session/surroundings.h"
 #include "session/trace_log.h"
 

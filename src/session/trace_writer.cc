@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
 #include "session/trace_dependencies.h"
 #include "session/trace_lanes.h"
 #include "session/trace_log.h"

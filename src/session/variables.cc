@@ -51,9 +51,9 @@ void AddAll(const Function& function, std::map<std::string, ProgramVariable>& va
   }
 }
 
-std::vector<Variable*> Pointers(absl::Span<const RefPtr<Variable>> variables) {
-  std::vector<Variable*> pointers;
-  for (const RefPtr<Variable>& variable : variables) pointers.push_back(variable.get());
+std::vector<VariableObject*> Pointers(absl::Span<const RefPtr<VariableObject>> variables) {
+  std::vector<VariableObject*> pointers;
+  for (const RefPtr<VariableObject>& variable : variables) pointers.push_back(variable.get());
   return pointers;
 }
 
@@ -85,15 +85,14 @@ absl::Status CheckValue(const std::string& name, DType dtype, const PartialShape
                    DTypeName(value.dtype()), value.shape().ToString()));
 }
 
-absl::StatusOr<std::vector<RefPtr<Variable>>> FindVariables(const Program& program,
-                                                            ResourceStore& resources,
-                                                            absl::Span<const std::string> names) {
+absl::StatusOr<std::vector<RefPtr<VariableObject>>> FindVariables(
+    const Program& program, ResourceStore& resources, absl::Span<const std::string> names) {
   const std::map<std::string, ProgramVariable> known = ProgramVariables(program);
-  std::vector<RefPtr<Variable>> found;
+  std::vector<RefPtr<VariableObject>> found;
   for (const std::string& name : names) {
     GYRE_ASSIGN_OR_RETURN(const ProgramVariable wanted, FindProgramVariable(known, name));
-    found.push_back(resources.LookupOrCreate<Variable>(wanted.container, wanted.name, [&] {
-      return MakeRef<Variable>(wanted.name, wanted.dtype, wanted.shape);
+    found.push_back(resources.LookupOrCreate<VariableObject>(wanted.container, wanted.name, [&] {
+      return MakeRef<VariableObject>(wanted.name, wanted.dtype, wanted.shape);
     }));
     if (found.back()->dtype() != wanted.dtype) {
       return absl::InvalidArgumentError(
@@ -104,22 +103,22 @@ absl::StatusOr<std::vector<RefPtr<Variable>>> FindVariables(const Program& progr
   return found;
 }
 
-std::vector<Tensor> ReadTogether(absl::Span<const RefPtr<Variable>> variables) {
-  const std::vector<Variable*> pointers = Pointers(variables);
+std::vector<Tensor> ReadTogether(absl::Span<const RefPtr<VariableObject>> variables) {
+  const std::vector<VariableObject*> pointers = Pointers(variables);
   const VariableLock lock(absl::MakeConstSpan(pointers));
   std::vector<Tensor> values;
-  for (Variable* variable : pointers) values.push_back(lock.value(*variable));
+  for (VariableObject* variable : pointers) values.push_back(lock.value(*variable));
   return values;
 }
 
-absl::Status AssignTogether(absl::Span<const RefPtr<Variable>> variables,
+absl::Status AssignTogether(absl::Span<const RefPtr<VariableObject>> variables,
                             absl::Span<const std::pair<std::string, Tensor>> values) {
   for (size_t i = 0; i < variables.size(); ++i) {
     const auto& [name, value] = values[i];
-    const Variable& variable = *variables[i];
+    const VariableObject& variable = *variables[i];
     GYRE_RETURN_IF_ERROR(CheckValue(name, variable.dtype(), variable.shape(), value));
   }
-  const std::vector<Variable*> pointers = Pointers(variables);
+  const std::vector<VariableObject*> pointers = Pointers(variables);
   std::vector<Tensor> old;       // dropped after the lock: dropping may destroy other variables
   old.reserve(pointers.size());  // from here on nothing fails: all of them change
   const VariableLock lock(absl::MakeConstSpan(pointers));

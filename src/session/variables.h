@@ -37,16 +37,15 @@ absl::Status CheckValue(const std::string& name, DType dtype, const PartialShape
 // The session's variables of these names, made, but uninitialised, where no run has made them yet.
 // NOT_FOUND for a name that the program does not have, INVALID_ARGUMENT where the session has a
 // variable of another type under it.
-absl::StatusOr<std::vector<RefPtr<Variable>>> FindVariables(const Program& program,
-                                                            ResourceStore& resources,
-                                                            absl::Span<const std::string> names);
+absl::StatusOr<std::vector<RefPtr<VariableObject>>> FindVariables(
+    const Program& program, ResourceStore& resources, absl::Span<const std::string> names);
 
 // What the variables hold at one moment.
-std::vector<Tensor> ReadTogether(absl::Span<const RefPtr<Variable>> variables);
+std::vector<Tensor> ReadTogether(absl::Span<const RefPtr<VariableObject>> variables);
 
 // Changes all at one moment, or none. INVALID_ARGUMENT: see Session::AssignVariables. Requirement,
 // not checked: as many values as variables.
-absl::Status AssignTogether(absl::Span<const RefPtr<Variable>> variables,
+absl::Status AssignTogether(absl::Span<const RefPtr<VariableObject>> variables,
                             absl::Span<const std::pair<std::string, Tensor>> values);
 
 }  // namespace gyre

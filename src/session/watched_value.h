@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 
 namespace gyre {
 

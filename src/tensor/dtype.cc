@@ -1,4 +1,4 @@
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 
 #include <array>
 

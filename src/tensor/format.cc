@@ -8,7 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 
 namespace gyre {
 namespace {

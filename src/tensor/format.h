@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "gyre/tensor.h"
+#include "base/internal_export.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
@@ -21,8 +22,8 @@ enum class TensorFormat {
 
 // The elements of `tensor`, abridged; all of them when `summarize` is negative. Booleans are 1 and
 // 0, complex numbers "(1,2)", objects "<TensorList>"; quantised elements are "?".
-std::string FormatTensor(const Tensor& tensor, int64_t summarize,
-                         TensorFormat format = TensorFormat::kFlat);
+GYRE_INTERNAL_EXPORT std::string FormatTensor(const Tensor& tensor, int64_t summarize,
+                                              TensorFormat format = TensorFormat::kFlat);
 
 // The shortest of 6 or 9 (double: 15 or 17) significant digits that reads back as the same number;
 // "nan", "-nan", "inf", "-inf".

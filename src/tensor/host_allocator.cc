@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/base/config.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 namespace {

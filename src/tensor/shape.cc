@@ -1,4 +1,4 @@
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 #include <cstdlib>
 #include <memory>
@@ -7,12 +7,32 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/status.h"
+#include "tensor/format.h"
 #include "tensor/text_charge.h"
 
 namespace gyre {
 namespace internal {
 
 const Shape kScalarShape;
+
+void ThrowWrongElements(const Tensor& tensor, DType wanted) {
+  throw BadTensorAccess(
+      tensor.has_value()
+          ? absl::StrCat("a tensor of ", DTypeName(tensor.dtype()), " ", tensor.shape().ToString(),
+                         " was read as one of ",
+                         wanted == DType::kInvalid ? "elements of another size" : DTypeName(wanted))
+          : absl::StrCat("a tensor without a value was read as one of ", DTypeName(wanted)));
+}
+
+void ThrowNotOne(const Tensor& tensor) {
+  throw BadTensorAccess(absl::StrCat("a tensor of ", DTypeName(tensor.dtype()), " ",
+                                     tensor.shape().ToString(), " was read as a scalar"));
+}
+
+void ThrowWrongCount(size_t values, const Shape& shape) {
+  throw BadTensorAccess(
+      absl::StrCat("a tensor of shape ", shape.ToString(), " was made of ", values, " values"));
+}
 
 namespace {
 // The header sits in front of the elements when they are in the host's memory: one allocation,
@@ -313,6 +333,12 @@ Tensor Tensor::Bitcast(DType dtype) const {
   }
   t.head_.dtype = dtype;
   return t;
+}
+
+std::string to_string(const Tensor& tensor) {
+  constexpr int64_t kEntries = 3;
+  if (!tensor.has_value()) return "no value";
+  return FormatTensor(tensor, kEntries, TensorFormat::kNested);
 }
 
 }  // namespace gyre

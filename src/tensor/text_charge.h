@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 

@@ -6,20 +6,21 @@
 #include "../../bench/ops_cases.h"
 #include "../../bench/parallel_cases.h"
 #include "../../bench/runs_cases.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::bench {
 namespace {
 
-class BenchProgram : public testing::TestWithParam<std::string> {
+class BenchProgram : public testing::TestWithParam<EngineKind> {
  protected:
   // What is wrong with the results of one run; empty: nothing.
-  static std::string Wrong(const Workload& work, const std::string& form = "", int window = 0) {
+  static std::string Wrong(const Workload& work, ProgramForm form = ProgramForm::kImported,
+                           int window = 0) {
     SessionOptions options;
     options.engine = GetParam();
     options.form = form;
-    options.window = window;
-    options.threads = 2;
+    options.parallel.window = window;
+    options.parallel.threads = 2;
     const auto session = Session::Create(work.program, options);
     if (!session.ok()) return session.status().ToString();
     const auto fetched = (*session)->Run(work.feeds, work.fetches, work.targets);
@@ -53,7 +54,8 @@ TEST_P(BenchProgram, Recursion) { EXPECT_EQ(Wrong(Fibonacci(7)), ""); }
 TEST_P(BenchProgram, Lstm) { EXPECT_EQ(Wrong(LstmLoop()), ""); }
 
 TEST_P(BenchProgram, HeavyIterationsInEveryWindow) {
-  for (const int window : {0, 1, 8}) EXPECT_EQ(Wrong(HeavyIterations(), "", window), "") << window;
+  for (const int window : {0, 1, 8})
+    EXPECT_EQ(Wrong(HeavyIterations(), ProgramForm::kImported, window), "") << window;
 }
 
 TEST_P(BenchProgram, NullSteps) {
@@ -63,7 +65,7 @@ TEST_P(BenchProgram, NullSteps) {
 
 TEST_P(BenchProgram, Gradients) {
   EXPECT_EQ(Wrong(SineLoop(10)), "");
-  EXPECT_EQ(Wrong(SinePrimitives(10), "relowered"), "");
+  EXPECT_EQ(Wrong(SinePrimitives(10), ProgramForm::kRelowered), "");
   EXPECT_EQ(Wrong(LstmGradient({.steps = 3, .batch = 2, .hidden = 8})), "");
   EXPECT_EQ(Wrong(Training(5)), "");
 }
@@ -85,8 +87,8 @@ TEST_P(BenchProgram, AWrongResultIsNoticed) {
   EXPECT_EQ(Wrong(work), "9 instead of 10");
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, BenchProgram, testing::ValuesIn(EngineNames()),
-                         [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Engines, BenchProgram, testing::ValuesIn(kEngineKinds),
+                         [](const auto& info) { return to_string(info.param); });
 
 }  // namespace
 }  // namespace gyre::bench

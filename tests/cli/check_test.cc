@@ -114,7 +114,7 @@ TEST(CheckSpread, CutsFourOfFiveGoldenCases) {
     if (!session.ok() || golden->load_error || golden->steps.empty()) continue;
     bool has_edges = false;
     for (const uint64_t seed : {1, 2, 3}) {
-      options.spread_seed = seed;
+      options.testing.spread_seed = seed;
       const golden::CaseCuts cuts = golden::CountCuts(*golden, **session, options);
       EXPECT_EQ(cuts.why_not.empty(), cuts.edges > 0);
       has_edges = cuts.edges > 0;
@@ -281,13 +281,14 @@ TEST(CheckMisuse, IsExplained) {
   EXPECT_THAT(Gyre({"check"}).err, HasSubstr("gyre check DIR"));
   EXPECT_THAT(Gyre({"check", empty.path()}).err, HasSubstr("there is no case.json below"));
   EXPECT_THAT(Gyre({"check", empty.Path("none")}).err, HasSubstr("there is no folder"));
-  EXPECT_THAT(Gyre({"check", empty.path(), "--engine", "warp"}).err,
-              HasSubstr("there is no engine 'warp'; there is dataflow, reference, compiled"));
+  EXPECT_THAT(
+      Gyre({"check", empty.path(), "--engine", "warp"}).err,
+      HasSubstr("there is no engine called 'warp'; there is dataflow, reference, compiled"));
   EXPECT_THAT(Gyre({"check", empty.path(), "--jobs", "0"}).err,
               HasSubstr("--jobs wants a whole number"));
   EXPECT_EQ(Gyre({"check", empty.path(), "--jobs", "0"}).code, kMisuse);
   EXPECT_THAT(Gyre({"check", empty.path(), "--form", "neat"}).err,
-              HasSubstr("there is no form called \"neat\"; there is imported, raised, relowered, "
+              HasSubstr("there is no form called 'neat'; there is imported, raised, relowered, "
                         "reraised, optimized"));
   EXPECT_THAT(
       Gyre({"check", empty.path(), "--form", "optimized", "--passes-off", "prune,flod"}).err,

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "base/env.h"
 #include "base/work.h"
 #include "cli/command.h"
 #include "cli/gyre.h"
@@ -193,7 +194,7 @@ TEST_F(CommandLine, MistakesInOptionsAreNamed) {
   EXPECT_THAT(Mistake({"--fetch", "b", "--budget", "lots"}),
               HasSubstr("--budget wants a size such as"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--engine", "warp"}),
-              HasSubstr("there is no engine 'warp'"));
+              HasSubstr("there is no engine called 'warp'"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--out", "b.csv"}),
               HasSubstr("must end in .npy or .safetensors"));
   EXPECT_THAT(Mistake({"--fetch", "a,b", "--out", "b.npy"}), HasSubstr("holds one tensor"));
@@ -431,7 +432,7 @@ TEST(Run, TakesTheFormOfTheProgram) {
     EXPECT_EQ(ran.out, plain.out) << form << ran.err;
   }
   EXPECT_THAT(Gyre({"run", graph, "--fetch", "k", "--form", "rased"}).err,
-              HasSubstr("there is no form called \"rased\""));
+              HasSubstr("there is no form called 'rased'"));
 }
 
 TEST(Help, IsThereForEveryCommand) {

@@ -3,11 +3,12 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/env.h"
 #include "base/memory.h"
 #include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ir/shape_inference.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"

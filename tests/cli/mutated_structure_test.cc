@@ -11,7 +11,7 @@
 #include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/names.h"
@@ -42,7 +42,7 @@ constexpr int64_t kTimeoutMs = 20'000;  // for a hang, which nothing counts
 // Whether its runs are watched, so that their firings can be counted. Of loops that nobody watches,
 // and whose window is theirs to choose, some run on registers.
 bool IsLimited(const SessionOptions& options) {
-  return options.engine == "reference" || options.window > 0;
+  return options.engine == EngineKind::kReference || options.parallel.window > 0;
 }
 
 struct Configuration {
@@ -54,10 +54,10 @@ std::vector<Configuration> Configurations() {
   std::vector<Configuration> all;
   const auto add = [&](const char* engine, const char* form, int window, int threads) {
     SessionOptions options;
-    options.engine = engine;
-    options.form = form;
-    options.window = window;
-    options.threads = threads;
+    options.engine = *ParseEngineKind(engine);
+    options.form = *ParseProgramForm(form);
+    options.parallel.window = window;
+    options.parallel.threads = threads;
     all.push_back({absl::StrCat(engine, ", ", form, ", window ", window, ", threads ", threads),
                    std::move(options)});
   };
@@ -175,7 +175,7 @@ class MutatedStructure : public ::testing::TestWithParam<Group> {
       ASSERT_TRUE(program.ok()) << golden->id() << ": " << program.status();
       if (NumNodes(**program) > kMaxNodes) continue;
       test::FiringLimit limit(100'000);
-      RunCase(*golden, *program, {.engine = "reference"}, &limit);
+      RunCase(*golden, *program, {.engine = EngineKind::kReference}, &limit);
       if (limit.is_reached()) continue;
       originals_.push_back(
           {*std::move(golden), std::make_unique<test::StructureMutator>(*program), limit.fired()});
@@ -193,7 +193,7 @@ class MutatedStructure : public ::testing::TestWithParam<Group> {
     SCOPED_TRACE(absl::StrCat(original.golden.id(), ", mutant ", number, ": ", mutant.change));
     test::FiringLimit limit(kMaxGrowth * original.firings + kFewFirings);
     SessionOptions reference;
-    reference.engine = "reference";
+    reference.engine = EngineKind::kReference;
     const Outcome want = RunCase(original.golden, mutant.program, reference, &limit);
     if (limit.is_reached()) {
       ++endless_;
@@ -202,7 +202,7 @@ class MutatedStructure : public ::testing::TestWithParam<Group> {
     test::MergeWatch merges(mutant.program->main());
     // A form that loses an error may go on where the reference engine has stopped.
     const int64_t most = kMaxGrowth * std::max(limit.fired(), original.firings) + kFewFirings;
-    RunWatched(original, mutant, {.threads = 1}, most, merges);
+    RunWatched(original, mutant, {.parallel = {.threads = 1}}, most, merges);
     const bool races = merges.has_two_live_inputs() || MayRace(original.golden, *mutant.program);
     for (const Configuration& configuration : configurations_) {
       test::FiringLimit firings(most);
@@ -222,7 +222,7 @@ class MutatedStructure : public ::testing::TestWithParam<Group> {
         EXPECT_FALSE(absl::IsDeadlineExceeded(result.status())) << configuration.name;
       }
       if (races) continue;
-      const bool is_imported = configuration.options.form == "imported";
+      const bool is_imported = configuration.options.form == ProgramForm::kImported;
       const auto difference = Difference(want, got, is_imported);
       if (difference && HangsOnOrder(original, mutant, most, want, got)) {
         ++races_;
@@ -253,7 +253,8 @@ class MutatedStructure : public ::testing::TestWithParam<Group> {
     test::MergeWatch merges(mutant.program->main());
     bool has_wanted = false, has_got = false;
     for (uint64_t seed = 1; seed <= kSchedules; ++seed) {
-      const Outcome other = RunWatched(original, mutant, {.schedule_seed = seed}, most, merges);
+      const Outcome other =
+          RunWatched(original, mutant, {.testing = {.schedule_seed = seed}}, most, merges);
       if (merges.has_two_live_inputs()) return true;
       if (want.back().ok() || got.back().ok() || want.size() != got.size()) continue;
       if (other.size() != want.size()) continue;

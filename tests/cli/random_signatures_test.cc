@@ -9,7 +9,7 @@
 #include "golden/case.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ops/registry.h"
 #include "session/names.h"
 #include "support/firing_limit.h"
@@ -39,10 +39,10 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
                     const char* engine, const char* form, const Trial& trial,
                     RunObserver* observer = nullptr) {
     SessionOptions options;
-    options.engine = engine;
-    options.form = form;
+    options.engine = *ParseEngineKind(engine);
+    options.form = *ParseProgramForm(form);
     options.seed = 1;
-    options.threads = 1;
+    options.parallel.threads = 1;
     options.print = [](absl::string_view, absl::string_view) {};
     auto session = Session::Create(program, options);
     if (!session.ok()) return session.status();
@@ -84,7 +84,7 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
   void Compare(const golden::Case& golden, const std::shared_ptr<const Program>& program,
                const Trial& trial) {
     const auto named = [](std::string* out, const auto& feed) {
-      absl::StrAppend(out, feed.first, "=", AttrToString(feed.second));
+      absl::StrAppend(out, feed.first, "=", AttrToString(feed.second.tensor()));
     };
     SCOPED_TRACE(absl::StrCat(golden.id(), ", feeds ", absl::StrJoin(trial.feeds, " ", named),
                               ", fetches ", absl::StrJoin(trial.fetches, " "), ", targets ",

@@ -9,12 +9,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
+#include "base/env.h"
 #include "cluster/hasty_host.h"
 #include "cluster/loop_on_two.h"
 #include "cluster/messages.h"
 #include "cluster/workers.h"
 #include "gmock/gmock.h"
+#include "gyre/core/options.h"
 #include "support/run_text.h"
 
 namespace gyre::cluster {

@@ -29,7 +29,7 @@
 #include "cluster/worker_process.h"
 #include "cluster/workers.h"
 #include "gmock/gmock.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 
@@ -134,7 +134,7 @@ class OpenWorker : public WorkerProcess {
 };
 
 // A new client runs a program on the worker.
-absl::Status RunOn(const OpenWorker& worker, const char* transport = "auto") {
+absl::Status RunOn(const OpenWorker& worker, Transport transport = Transport::kAuto) {
   ClusterOptions options;
   options.workers = {worker.address()};
   options.token = kToken;
@@ -195,7 +195,7 @@ TEST_F(Entrances, LetClientsInBesideAThousandIdleStrangers) {
       Say(*stranger, OpenWorker::Begin(entrance));
       strangers.push_back(*std::move(stranger));
     }
-    for (const char* const transport : {"tcp", "memory"}) {
+    for (const Transport transport : {Transport::kTcp, Transport::kSharedMemory}) {
       const absl::Status status = RunOn(worker, transport);
       EXPECT_TRUE(status.ok()) << status;
     }

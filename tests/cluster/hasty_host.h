@@ -30,7 +30,7 @@ class HastyHost final : public cluster::Host {
   std::shared_ptr<void> Every(int64_t, std::function<void()>) override { return nullptr; }
   cluster::ChannelAddress channel_address() const override { return {"here", "", ""}; }
   absl::StatusOr<std::unique_ptr<cluster::ByteStream>> Dial(const cluster::ChannelAddress&,
-                                                            cluster::Transport) override {
+                                                            Transport) override {
     return absl::UnavailableError("nobody is there");
   }
   std::unique_ptr<cluster::ByteStream> Accept() override { return nullptr; }

@@ -18,7 +18,7 @@
 #include "cluster/worker_process.h"
 #include "cluster/workers.h"
 #include "gmock/gmock.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/run_text.h"
@@ -62,7 +62,7 @@ Feeds LoopFeeds(int n, float w) {
 
 // A client's session, which counts what is printed.
 struct Client {
-  Client(const WorkerProcess& zero, const WorkerProcess& one, const char* transport) {
+  Client(const WorkerProcess& zero, const WorkerProcess& one, Transport transport) {
     ClusterOptions cluster;
     cluster.workers = {zero.address(), one.address()};
     cluster.token = kToken;
@@ -92,7 +92,7 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
     const bool dies = round % 2 == 0;
     const int who = static_cast<int>(random() % 2);
     const int prints = static_cast<int>(1 + random() % 200);
-    const char* const transport = random() % 2 == 0 ? "tcp" : "memory";
+    const Transport transport = random() % 2 == 0 ? Transport::kTcp : Transport::kSharedMemory;
     std::unique_ptr<WorkerProcess>& victim = who == 0 ? zero : one;
     const std::unique_ptr<WorkerProcess>& survivor = who == 0 ? one : zero;
     const size_t descriptors = survivor->Count("fd");
@@ -128,7 +128,7 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
   // No thread stays behind with a step: there are about as many as after one.
   WorkerProcess fresh(kOptions);
   for (int i = 0; i < 3; ++i) {
-    Client client(fresh, *one, "tcp");
+    Client client(fresh, *one, Transport::kTcp);
     ASSERT_NE(client.session, nullptr);
     EXPECT_EQ(testing::RunScalar<float>(*client.session, LoopFeeds(5, 2), "loop:2"), 32.0f);
   }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::test {
 

@@ -50,9 +50,9 @@ void RunOn(const std::shared_ptr<Engine>& engine, const golden::Case& golden, ui
   golden::CheckOptions options;
   options.session.cluster = engine;
   options.session.soft_placement = true;
-  options.session.spread_seed = seed + 1;
+  options.session.testing.spread_seed = seed + 1;
   options.session.print = [](absl::string_view, absl::string_view) {};
-  if (seed % 2 == 0) options.session.window = 1;
+  if (seed % 2 == 0) options.session.parallel.window = 1;
   for (const golden::CheckResult& result : golden::RunCase(golden, options)) {
     if (result.outcome == golden::Outcome::kFailed) {
       if (++outcome.failed == 1) outcome.why = absl::StrCat(result.what, ": ", result.why);

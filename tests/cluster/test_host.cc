@@ -30,7 +30,7 @@ void TestHost::Call(std::unique_ptr<cluster::ByteStream> stream) {
 }
 
 absl::StatusOr<std::unique_ptr<cluster::ByteStream>> TestHost::Dial(
-    const cluster::ChannelAddress& address, cluster::Transport) {
+    const cluster::ChannelAddress& address, Transport) {
   GYRE_ASSIGN_OR_RETURN(cluster::StreamPair pair, cluster::SharedMemoryPair());
   auto [here, there] = std::move(pair);
   if (network_.tap_) {

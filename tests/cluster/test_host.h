@@ -51,7 +51,7 @@ class TestHost final : public cluster::Host {
   }
   cluster::ChannelAddress channel_address() const override { return {name_, "", ""}; }
   absl::StatusOr<std::unique_ptr<cluster::ByteStream>> Dial(const cluster::ChannelAddress& address,
-                                                            cluster::Transport transport) override;
+                                                            Transport transport) override;
   std::unique_ptr<cluster::ByteStream> Accept() override;
   void Sleep(absl::Span<cluster::ByteStream* const> streams, const std::vector<bool>& for_write,
              int64_t nanos) override {

@@ -16,7 +16,7 @@
 #include "golden/case.h"
 #include "golden/compare.h"
 #include "gtest/gtest.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
 #include "ir/parse.h"
 #include "ir/text/printer.h"
 #include "session/program_file.h"

@@ -4,8 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "cluster/serve.h"
-#include "gyre/checkpoint.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
 
@@ -36,7 +35,7 @@ class VariablesOnWorkers : public ::testing::Test {
   void SetUp() override {
     ClusterOptions options{.token = kToken};
     for (auto& worker : workers_) {
-      auto serving = cluster::Serve({.token = kToken});
+      auto serving = ServeWorker({.token = kToken});
       ASSERT_TRUE(serving.ok()) << serving.status();
       worker = *std::move(serving);
       options.workers.push_back(worker->address());
@@ -102,8 +101,8 @@ TEST_F(VariablesOnWorkers, AreSavedAndRestored) {
 TEST_F(VariablesOnWorkers, BelongToASessionWhateverItsOptionsAndProgram) {
   const auto session = Model(), other = Model();
   ASSERT_TRUE(session->AssignVariables({{"a", Vec({5})}}).ok());
-  const auto changed = session->WithOptions(session->shared_program(),
-                                            SessionOptions{.window = 1, .cluster = cluster_});
+  const auto changed = session->WithOptions(
+      session->shared_program(), SessionOptions{.parallel = {.window = 1}, .cluster = cluster_});
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_THAT((*(*changed)->ReadVariables({"a"}))[0].values<float>(), ElementsAre(5));
   EXPECT_FALSE((*other->ReadVariables({"a"}))[0].has_value());

@@ -13,14 +13,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
+#include "base/env.h"
 #include "cluster/loop_on_two.h"
 #include "cluster/messages.h"
 #include "cluster/watch/clock_offset.h"
 #include "cluster/workers.h"
 #include "gmock/gmock.h"
-#include "gyre/debug.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
+#include "gyre/core/options.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
 

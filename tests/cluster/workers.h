@@ -13,7 +13,7 @@
 #include "cluster/memory_link.h"
 #include "cluster/test_host.h"
 #include "cluster/worker.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::test {
 

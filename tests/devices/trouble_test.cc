@@ -4,12 +4,12 @@
 #include <mutex>
 #include <thread>
 
-#include "base/cancellation.h"
 #include "devices/counting_allocator.h"
 #include "devices/device_set.h"
 #include "devices/device_type.h"
 #include "devices/host_stream_device.h"
 #include "gmock/gmock.h"
+#include "gyre/core/options.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

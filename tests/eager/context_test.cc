@@ -72,10 +72,10 @@ TEST(Context, RefusesOpsThatRunOnlyInGraphs) {
 }
 
 TEST(Context, RefusesOptionsThatMeanNothing) {
-  EXPECT_FALSE(Thrown([] { Context context(SessionOptions{.engine = "nonsense"}); }).ok());
+  EXPECT_FALSE(Thrown([] { Context context(SessionOptions{.parallel = {.threads = -1}}); }).ok());
   Context context;
-  EXPECT_FALSE(Thrown([&] { context.Change(SessionOptions{.engine = "nonsense"}); }).ok());
-  EXPECT_EQ(context.options().engine, "");
+  EXPECT_FALSE(Thrown([&] { context.Change(SessionOptions{.parallel = {.threads = -1}}); }).ok());
+  EXPECT_EQ(context.options().parallel.threads, 0);
 }
 
 TEST(EagerOps, FindsAKernelAgain) {
@@ -175,7 +175,7 @@ TEST(Variables, KeepWhatTheyAreAssigned) {
 TEST(Variables, LiveThroughAChangeOfOptions) {
   Context context;
   const EagerTensor v = MakeVariable(context, "v", Tensor::Scalar(2.0f), PartialShape(Shape()));
-  context.Change(SessionOptions{.threads = 1});
+  context.Change(SessionOptions{.parallel = {.threads = 1}});
   EXPECT_EQ(Float(Read(context, v)), 2);
 }
 
@@ -283,7 +283,7 @@ TEST(ContextThreads, ChangeOptionsWhileOthersRun) {
   std::thread other([&] {
     for (int i = 0; i < 200; ++i) Drawn(context);
   });
-  for (int i = 0; i < 20; ++i) context.Change(SessionOptions{.threads = i % 2});
+  for (int i = 0; i < 20; ++i) context.Change(SessionOptions{.parallel = {.threads = i % 2}});
   other.join();
 }
 

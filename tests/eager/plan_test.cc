@@ -130,7 +130,7 @@ TEST(Plans, AreBoundedInNumber) {
 TEST(Plans, AreCompiledAgainWhereOptionsChange) {
   Context context;
   EXPECT_EQ(Float(Step(context, F(1))), 4);
-  context.Change(SessionOptions{.engine = "reference"});
+  context.Change(SessionOptions{.engine = EngineKind::kReference});
   EXPECT_EQ(Float(Step(context, F(2))), 8);
   EXPECT_EQ(context.plans().misses(), 1);
 }

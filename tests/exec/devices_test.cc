@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
 #include "gmock/gmock.h"
+#include "gyre/core/options.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

@@ -9,10 +9,10 @@ namespace {
 
 SessionOptions On(const std::string& engine, uint64_t schedule_seed = 0, int threads = 1) {
   SessionOptions options;
-  options.engine = engine;
+  options.engine = *ParseEngineKind(engine);
   options.seed = 7;
-  options.threads = threads;
-  options.schedule_seed = schedule_seed;
+  options.parallel.threads = threads;
+  options.testing.schedule_seed = schedule_seed;
   return options;
 }
 

@@ -14,25 +14,25 @@ std::vector<std::pair<std::string, SessionOptions>> Configurations() {
   std::vector<std::pair<std::string, SessionOptions>> all;
   SessionOptions options;
   options.seed = 7;
-  options.engine = "reference";
+  options.engine = EngineKind::kReference;
   all.emplace_back("reference", options);
-  options.engine = "dataflow";
+  options.engine = EngineKind::kDataflow;
   for (const int threads : {1, 2, 4}) {
-    options.threads = threads;
+    options.parallel.threads = threads;
     all.emplace_back(absl::StrCat("dataflow, threads ", threads), options);
   }
   for (const int window : {1, 4}) {
-    options.window = window;
+    options.parallel.window = window;
     all.emplace_back(absl::StrCat("dataflow, window ", window), options);
   }
   for (const uint64_t seed : {1, 2, 3}) {
     SessionOptions spread = options;
     spread.devices = "cpu:2";
-    spread.spread_seed = seed;
+    spread.testing.spread_seed = seed;
     all.emplace_back(absl::StrCat("dataflow, on two devices, seed ", seed), spread);
     spread.devices = "cpu:1,null:1";
     all.emplace_back(absl::StrCat("dataflow, beside a null device, seed ", seed), spread);
-    options.schedule_seed = seed;
+    options.testing.schedule_seed = seed;
     all.emplace_back(absl::StrCat("dataflow, schedule seed ", seed), options);
   }
   return all;
@@ -135,7 +135,7 @@ TEST(Frames, WhatALoopSaysOfItsIterationsNoWindowWidens) {
   for (size_t i = 0, n = all.size(); i < n; ++i) {
     for (const int window : {1, 32}) {
       SessionOptions options = all[i].second;
-      options.window = window;
+      options.parallel.window = window;
       all.emplace_back(absl::StrCat(all[i].first, ", window ", window), options);
     }
   }
@@ -143,7 +143,7 @@ TEST(Frames, WhatALoopSaysOfItsIterationsNoWindowWidens) {
     for (const char* form : {"imported", "raised", "relowered", "optimized"}) {
       SCOPED_TRACE(absl::StrCat(name, ", ", form));
       SessionOptions options = plain;
-      options.form = form;
+      options.form = *ParseProgramForm(form);
       const RunResult result = RunOn(kUnorderedPops, options, {}, {"exit:0"});
       ASSERT_TRUE(result.ok()) << result.status();
       EXPECT_EQ((*result)[0].scalar<int32_t>(), 654321);

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::testing {
 

@@ -66,7 +66,7 @@ TEST(NativeLoop, HandsItsRegistersToTheInterpreterWhereACheckFails) {
       "%m = TensorListPushBack(%l, %y) : variant");
   std::string want;
   for (const char* engine : {"reference", "dataflow", "compiled"}) {
-    auto session = SessionFor(text, {.engine = engine});
+    auto session = SessionFor(text, {.engine = *ParseEngineKind(engine)});
     const std::string got = RunStatus(*session, LoopFeeds(20, 1), "loop:2").ToString();
     if (want.empty()) want = got;
     EXPECT_EQ(got, want);
@@ -76,7 +76,8 @@ TEST(NativeLoop, HandsItsRegistersToTheInterpreterWhereACheckFails) {
 }
 
 TEST(NativeLoop, LeavesToTheInterpreterWhatIsNoScalarAfterAll) {
-  auto session = SessionFor(LoopText(absl::StrCat(kHalf, kAddHalf)), {.engine = "compiled"});
+  auto session =
+      SessionFor(LoopText(absl::StrCat(kHalf, kAddHalf)), {.engine = EngineKind::kCompiled});
   EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(4, 1), "loop:2"), 3);
   // A bound of which the program says nothing: true while it has elements.
   const Feeds none = {{"n:0", Tensor::FromValues<int32_t>({}, Shape::Vector(0))},
@@ -86,7 +87,8 @@ TEST(NativeLoop, LeavesToTheInterpreterWhatIsNoScalarAfterAll) {
 
 // As tokens, so many iterations would take several seconds.
 TEST(NativeLoop, RunsBesideAProbeOfProgress) {
-  auto session = SessionFor(LoopText(absl::StrCat(kHalf, kAddHalf)), {.engine = "compiled"});
+  auto session =
+      SessionFor(LoopText(absl::StrCat(kHalf, kAddHalf)), {.engine = EngineKind::kCompiled});
   ProgressProbe probe([](const RunProgress&) {});
   RunOptions options;
   options.progress = &probe;
@@ -102,7 +104,7 @@ TEST(NativeLoop, RunsOnManyThreadsAtOnce) {
       SessionFor(LoopText(absl::StrCat(kHalf,
                                        "%s = Sin(%x) : float32\n%y = AddV2(%s, %half) : float32\n"
                                        "%m = TensorListPushBack(%l, %y) : variant")),
-                 {.engine = "compiled"});
+                 {.engine = EngineKind::kCompiled});
   const float want = RunScalar<float>(*session, LoopFeeds(3000, 1), "loop:2");
   RunOnThreads(4, [&](int) {
     for (int i = 0; i < 20; ++i)
@@ -152,7 +154,7 @@ func @keep(%x: float32, %l: variant) -> (y: float32, m: variant) {
   return %y, %l
 }
 )");
-  const auto want = SessionFor(text, {.engine = "reference"})
+  const auto want = SessionFor(text, {.engine = EngineKind::kReference})
                         ->Run(LoopFeeds(100, 0.5f), {"loop:0", "loop:2", "length:0"});
   ASSERT_TRUE(want.ok()) << want.status();
   for (int kernels = 1; kernels < 700; kernels += 1 + kernels / 4) {

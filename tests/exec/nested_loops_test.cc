@@ -74,9 +74,9 @@ void ExpectAgreement(const std::string& text, const Feeds& feeds,
                      const std::vector<std::string>& fetches) {
   ASSERT_TRUE(RunsOnRegisters(text)) << text;
   SessionOptions tokens, reference, native;
-  tokens.window = 4;
-  reference.engine = "reference";
-  native.engine = "compiled";
+  tokens.parallel.window = 4;
+  reference.engine = EngineKind::kReference;
+  native.engine = EngineKind::kCompiled;
   const auto want = SessionFor(text, reference)->Run(feeds, fetches);
   for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
     const auto got = SessionFor(text, options)->Run(feeds, fetches);
@@ -203,7 +203,7 @@ TEST(NestedLoops, ErrorsNameTheIterationOfEachLoop) {
                      "  %q = FloorDiv(%one, %d) : int32\n  %c = AddV2(%k, %q) : int32"}});
   ExpectAgreement(Nest(kCallsInnerWhile, fails), FeedsOf(9, 0.3f), {"loop:3"});
   SessionOptions native;
-  native.engine = "compiled";
+  native.engine = EngineKind::kCompiled;
   for (const SessionOptions& options : {SessionOptions(), native}) {
     const absl::Status status =
         RunStatus(*SessionFor(Nest(kCallsInnerWhile, fails), options), FeedsOf(9, 1), "loop:3");
@@ -221,7 +221,7 @@ TEST(NestedLoops, PauseWithinAnInnerLoopAndGoOnThere) {
   const std::string long_inner =
       ForWithin("Const() value=int32{0}", "Const() value=int32{4000000}", "Identity(%one)");
   SessionOptions native;
-  native.engine = "compiled";
+  native.engine = EngineKind::kCompiled;
   uint32_t sum = 0;  // of two loops, modulo 2^32
   for (uint32_t i = 0; i < 4'000'000; ++i) sum += 2 * i;
   for (const SessionOptions& options : {SessionOptions(), native}) {
@@ -236,7 +236,7 @@ TEST(NestedLoops, EndAtTheirDeadlineWithinAnInnerLoop) {
       absl::StrReplaceAll(kInnerWhile, {{"%h = AddV2(%j, %one)", "%h = Mul(%j, %one)"},
                                         {"TensorListPushBack(%l, %y)", "Identity(%l)"}});
   SessionOptions native;
-  native.engine = "compiled";
+  native.engine = EngineKind::kCompiled;
   for (const SessionOptions& options : {SessionOptions(), native}) {
     RunOptions run;
     run.timeout_ms = 50;

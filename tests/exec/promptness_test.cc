@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
 #include "base/env.h"
+#include "gyre/core/options.h"
 #include "support/recursion.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
@@ -136,7 +136,7 @@ void CheckPromptness(const Endless& program, int threads, bool by_deadline) {
   SCOPED_TRACE(absl::StrCat(program.name, ", ", threads, " threads, ",
                             by_deadline ? "deadline" : "cancelled"));
   SessionOptions options;
-  options.threads = threads;
+  options.parallel.threads = threads;
   auto session = SessionFor(program.text, options);
   ASSERT_NE(session, nullptr);
   int64_t best = INT64_MAX;
@@ -210,7 +210,7 @@ func @deeper(%n: int64) -> (y: int64) {
 )";
   for (const int threads : {1, 2}) {
     SessionOptions options;
-    options.threads = threads;
+    options.parallel.threads = threads;
     auto session = SessionFor(absl::StrCat(kText, kCounting), options);
     ASSERT_NE(session, nullptr);
     int64_t best = INT64_MAX;

@@ -17,7 +17,7 @@ class Schedules {
  public:
   explicit Schedules(const std::vector<std::string>& groups) : cases_(LoadCases(groups)) {
     SessionOptions reference;
-    reference.engine = "reference";
+    reference.engine = EngineKind::kReference;
     reference.seed = kSessionSeed;
     for (const LoadedCase& one : cases_) want_.push_back(RunCase(one, reference));
   }
@@ -27,13 +27,13 @@ class Schedules {
   void Check(size_t index, uint64_t seed) {
     std::mt19937_64 random(seed);
     SessionOptions options;
-    options.engine = "dataflow";
+    options.engine = EngineKind::kDataflow;
     options.seed = kSessionSeed;
-    options.schedule_seed = seed;
-    options.window = kWindows[random() % std::size(kWindows)];
+    options.testing.schedule_seed = seed;
+    options.parallel.window = kWindows[random() % std::size(kWindows)];
     const auto difference = BitDifference(RunCase(cases_[index], options), want_[index]);
     EXPECT_FALSE(difference) << cases_[index].golden.id() << " with --schedule-seed=" << seed
-                             << " --window=" << options.window << ": " << *difference;
+                             << " --window=" << options.parallel.window << ": " << *difference;
   }
 
  private:
@@ -91,8 +91,8 @@ TEST(Schedules, AreReplayedFromTheirSeed) {
                   "  %all = NoOp(^%n0, ^%n1, ^%n2, ^%n3, ^%n4, ^%n5, ^%n6, ^%n7, ^%n8, ^%n9)\n}");
   const auto order = [&](uint64_t seed) {
     SessionOptions options;
-    options.engine = "dataflow";
-    options.schedule_seed = seed;
+    options.engine = EngineKind::kDataflow;
+    options.testing.schedule_seed = seed;
     const auto session = SessionFor(text, options);
     Order observer;
     RunOptions run;

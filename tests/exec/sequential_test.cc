@@ -6,7 +6,7 @@
 #include "absl/strings/str_replace.h"
 #include "exec/register_loop.h"
 #include "exec/sequential/loop.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -69,9 +69,9 @@ void ExpectAgreement(const std::string& text, const Feeds& feeds,
                      const std::vector<std::string>& fetches) {
   ASSERT_TRUE(RunsOnRegisters(text)) << text;
   SessionOptions tokens, reference, native;
-  tokens.window = 4;
-  reference.engine = "reference";
-  native.engine = "compiled";
+  tokens.parallel.window = 4;
+  reference.engine = EngineKind::kReference;
+  native.engine = EngineKind::kCompiled;
   const auto want = SessionFor(text, reference)->Run(feeds, fetches);
   for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
     const auto got = SessionFor(text, options)->Run(feeds, fetches);
@@ -189,8 +189,8 @@ TEST(SequentialLoop, SaysWhereItFails) {
       "  %q = FloorDiv(%one, %d) : int32\n" +
       Body("Cast(%q) : float32"));
   SessionOptions tokens, native;
-  tokens.window = 4;
-  native.engine = "compiled";
+  tokens.parallel.window = 4;
+  native.engine = EngineKind::kCompiled;
   for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
     const absl::Status status = RunStatus(*SessionFor(text, options), LoopFeeds(9, 1), "loop:2");
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -205,7 +205,7 @@ TEST(SequentialLoop, SaysWhereItFails) {
 class RegisterLoops : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Session> SessionOf(const std::string& text) {
-    return SessionFor(text, {.engine = GetParam()});
+    return SessionFor(text, {.engine = *ParseEngineKind(GetParam())});
   }
 };
 

@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
 #include "base/env.h"
 #include "exec/heavy_programs.h"
+#include "gyre/core/options.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 
@@ -19,8 +19,8 @@ constexpr int32_t kIterations = 12;
 
 SessionOptions With(int threads, const std::string& engine = "dataflow") {
   SessionOptions options;
-  options.engine = engine;
-  options.threads = threads;
+  options.engine = *ParseEngineKind(engine);
+  options.parallel.threads = threads;
   options.seed = 7;
   return options;
 }

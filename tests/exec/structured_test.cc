@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "base/cancellation.h"
+#include "gyre/core/options.h"
 #include "ir/text/literal.h"
 #include "support/recursion.h"
 #include "support/run_text.h"
@@ -155,9 +155,9 @@ class EndlessLoop : public ::testing::TestWithParam<std::tuple<int, int, std::st
 TEST_P(EndlessLoop, DoesNotHideAnError) {
   const auto& [window, threads, engine] = GetParam();
   SessionOptions session_options;
-  session_options.engine = engine;
-  session_options.window = window;
-  session_options.threads = threads;
+  session_options.engine = *ParseEngineKind(engine);
+  session_options.parallel.window = window;
+  session_options.parallel.threads = threads;
   RunOptions options;
   options.timeout_ms = 20'000;
   for (const auto& nodes :
@@ -237,9 +237,9 @@ func @divide(%i: int32) -> (j: int32) {
   return %j
 }
 )";
-  for (const std::string& engine : EngineNames()) {
+  for (const EngineKind engine : kEngineKinds) {
     for (const int window : {0, 1}) {
-      auto session = SessionFor(kText, {.engine = engine, .window = window});
+      auto session = SessionFor(kText, {.engine = engine, .parallel = {.window = window}});
       ASSERT_NE(session, nullptr);
       for (const char* fetch : {"plain:0", "after_loop:0"}) {
         const auto run = [&](int32_t start) {
@@ -248,8 +248,9 @@ func @divide(%i: int32) -> (j: int32) {
                            fetch)
               .code();
         };
-        EXPECT_EQ(run(1), absl::StatusCode::kOk) << engine << ", window " << window;
-        EXPECT_EQ(run(0), absl::StatusCode::kInvalidArgument) << engine << ", window " << window;
+        EXPECT_EQ(run(1), absl::StatusCode::kOk) << to_string(engine) << ", window " << window;
+        EXPECT_EQ(run(0), absl::StatusCode::kInvalidArgument)
+            << to_string(engine) << ", window " << window;
       }
     }
   }
@@ -297,14 +298,14 @@ TEST(Conditions, MeanTheSameOnEveryEngineInEveryForm) {
       {"complex64", "complex64{(1,2)}", "complex64[0]{}", std::nullopt},
   };
   for (const Case& c : cases) {
-    for (const std::string& engine : EngineNames()) {
+    for (const EngineKind engine : kEngineKinds) {
       for (const char* form : {"imported", "relowered", "optimized"}) {
         for (const bool is_constant : {true, false}) {
           const std::string source =
               is_constant ? "Const() value=" + c.value : "Placeholder() dtype=" + c.dtype;
           SCOPED_TRACE(absl::StrCat(engine, ", ", form, ", ", source, ", ", c.value));
-          auto session =
-              SessionFor(Conditions(c.dtype, source, c.end), {.engine = engine, .form = form});
+          auto session = SessionFor(Conditions(c.dtype, source, c.end),
+                                    {.engine = engine, .form = *ParseProgramForm(form)});
           ASSERT_NE(session, nullptr);
           TextReader reader(c.value);
           Feeds feeds;
@@ -345,11 +346,13 @@ func @add(%i: int32[]) -> (j: int32) {
   return %j
 }
 )";
-  for (const std::string& engine : EngineNames()) {
+  for (const EngineKind engine : kEngineKinds) {
     for (const char* form : {"imported", "relowered", "optimized"}) {
       for (const int window : {0, 1}) {
         SCOPED_TRACE(absl::StrCat(engine, ", ", form, ", window ", window));
-        auto session = SessionFor(kText, {.engine = engine, .window = window, .form = form});
+        auto session = SessionFor(
+            kText,
+            {.engine = engine, .form = *ParseProgramForm(form), .parallel = {.window = window}});
         ASSERT_NE(session, nullptr);
         const auto result = session->Run({}, {"loop:0", "rank:0"});
         ASSERT_TRUE(result.ok()) << result.status();
@@ -450,7 +453,7 @@ func @draw(%i: int32, %last: float32, %older: float32) -> (last: float32, older:
   for (const int window : {1, 8}) {
     SessionOptions options;
     options.seed = 7;
-    options.window = window;
+    options.parallel.window = window;
     auto session = SessionFor(kText, options);
     ASSERT_NE(session, nullptr);
     for (int run = 0; run < 2; ++run) {

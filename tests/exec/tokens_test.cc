@@ -35,7 +35,7 @@ TEST(Tokens, LoopRunsAsOftenAsItsConditionSays) {
 TEST(Tokens, ResultDoesNotDependOnTheWindow) {
   for (const int window : {1, 2, 3, 32}) {
     SessionOptions options;
-    options.window = window;
+    options.parallel.window = window;
     auto session = SessionFor(kCountingLoop, options);
     ASSERT_NE(session, nullptr);
     EXPECT_EQ(RunScalar<int32_t>(*session, {{"n:0", Tensor::Scalar<int32_t>(50)}}, "exit:0"), 50);

@@ -100,7 +100,7 @@ std::vector<Setting> Settings() {
       testing::SettingOf("two devices", "dataflow", 1, ""),
   };
   settings.back().options.devices = "cpu:2";
-  settings.back().options.spread_seed = 3;
+  settings.back().options.testing.spread_seed = 3;
   return settings;
 }
 

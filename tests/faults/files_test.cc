@@ -13,9 +13,9 @@
 #include "bundle/reader.h"
 #include "bundle/writer.h"
 #include "faults/experiment.h"
-#include "gyre/checkpoint.h"
-#include "gyre/saved_model.h"
-#include "gyre/trace.h"
+#include "gyre/core/debug.h"
+#include "gyre/core/saved_model.h"
+#include "gyre/core/session.h"
 #include "support/paths.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
@@ -193,7 +193,7 @@ TEST_F(AllocationFaultsOfFiles, TimelinesOfRuns) {
   for (const testing::LoadedCase& one : testing::SampleCases(8, random_)) {
     if (!one.golden.init.empty()) continue;
     for (const Setting& setting : Settings()) {
-      if (setting.options.threads > 1 || !setting.options.devices.empty()) continue;
+      if (setting.options.parallel.threads > 1 || !setting.options.devices.empty()) continue;
       const std::string what = absl::StrCat("timelines of ", one.golden.id(), " on ", setting.name);
       LeavesNothing(
           what, [&](int64_t most) { TryTimelines(what, one, setting, most); }, setting.options,

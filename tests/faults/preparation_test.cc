@@ -66,7 +66,7 @@ TEST_F(AllocationFaultsOfPreparations, Gradients) {
                                    .xs = gradient.xs,
                                    .grad_ys = gradient.grad_ys,
                                    .order = gradient.order,
-                                   .memory = "",
+                                   .memory = {},
                                    .feeds = NamesOf(gradient.feeds)};
       const auto make = [&](Results& results) {
         results.push_back(ResultOf(MakeGradientProgram(one.program, request).status()));

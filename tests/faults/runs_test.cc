@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
 #include "faults/experiment.h"
+#include "gyre/core/options.h"
 #include "session/names.h"
 #include "support/run_text.h"
 

@@ -49,8 +49,8 @@ class OnEngine : public ::testing::TestWithParam<std::string> {
 
   SessionOptions options() {
     const bool is_optimized = GetParam() == "optimized";
-    return {.engine = is_optimized ? "" : GetParam(),
-            .form = is_optimized ? "optimized" : "",
+    return {.engine = is_optimized ? EngineKind::kDataflow : *ParseEngineKind(GetParam()),
+            .form = is_optimized ? ProgramForm::kOptimized : ProgramForm::kImported,
             .print = [this](absl::string_view, absl::string_view text) {
               absl::StrAppend(&printed_, text);
             }};

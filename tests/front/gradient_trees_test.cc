@@ -212,9 +212,9 @@ TEST_P(GradientTrees, ARecursionOfLoopsInALoop) {
   };
   for (const char* memory : {"save", "recompute(1)", "checkpoint(100)"}) {
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = for_range(n, [&](Value i, Value s) { return f(i, s) + w; }, x, loop);
-    const std::vector<Value> g = gradients({y}, {x, w}, {.memory = memory});
+    const std::vector<Value> g = gradients({y}, {x, w}, {.memory = *ParseMemoryPolicy(memory)});
     for (const int iterations : {0, 1, 4}) {
       const auto whole = [&](const Doubles& p) {
         double s = p[0];

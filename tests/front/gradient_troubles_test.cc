@@ -79,7 +79,8 @@ TEST_P(GradientTroubles, AnInnerRnnOverSequencesOfDifferentLengthsInAnOuterLoop)
   EXPECT_NEAR(Eval<double>(loss, feeds), by_hand(at), 1e-12);
   const Doubles want = Differences(by_hand, at);
   for (const char* memory : {"save", "recompute(2)", "checkpoint(200)"}) {
-    const std::vector<Value> g = gradients({loss}, {w, u, h0}, {.memory = memory});
+    const std::vector<Value> g =
+        gradients({loss}, {w, u, h0}, {.memory = *ParseMemoryPolicy(memory)});
     ExpectNear(EvalVector<double>(g[0], feeds), Part(want, 0, 9));
     ExpectNear(EvalVector<double>(g[1], feeds), Part(want, 9, 6));
     ExpectNear(EvalVector<double>(g[2], feeds), Part(want, 15, 3));
@@ -461,7 +462,7 @@ TEST_P(GradientTroubles, OfAProductOfRandomNumbersIsOfThoseThatWereDrawn) {
   const Value x = Double();
   for (const char* memory : {"save", "recompute(2)", "checkpoint(64)"}) {
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = for_range(
         5,
         [&](Value, Value s) {

@@ -255,7 +255,7 @@ TEST_P(Gradients, AreTheSameBitsUnderEveryMemoryPolicy) {
   const Value n = Int(), x = Float(), w = Float();
   const auto build = [&](const std::string& memory) {
     const Value y = for_range(n, [&](Value, Value s) { return sin(s * w) + 0.1f * s; }, x);
-    return gradients({y}, {x, w}, {.memory = memory});
+    return gradients({y}, {x, w}, {.memory = *ParseMemoryPolicy(memory)});
   };
   const std::vector<Value> save = build("save");
   for (const char* memory :
@@ -404,8 +404,9 @@ TEST(GradientErrors, NameTheReason) {
   const Value x = Float(), z = Float();
   ExpectContains(ErrorOf([&] { (void)gradients({x * x}, {z}); }), "there is no gradient");
   ExpectContains(ErrorOf([&] { (void)gradients({floor(x)}, {x}); }), "Floor");
-  ExpectContains(ErrorOf([&] { (void)gradients({x * x}, {x}, {.memory = "forget"}); }),
-                 "no memory policy");
+  ExpectContains(
+      ErrorOf([&] { (void)gradients({x * x}, {x}, {.memory = MemoryPolicy::Recompute(0)}); }),
+      "the number of a memory policy is at least 1: recompute(0)");
   EXPECT_FALSE(gradients({x * x}, {z}, {.unconnected = Unconnected::kNothing})[0].has_value());
   ExpectContains(ErrorOf([&] {
                    (void)custom_gradient(

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "front/engines.h"
-#include "gyre/op.h"
+#include "gyre/core/op.h"
 #include "support/paths.h"
 #include "support/temp_folder.h"
 

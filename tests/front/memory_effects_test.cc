@@ -5,7 +5,7 @@
 #include <map>
 
 #include "front/engines.h"
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
 #include "gyre/training.h"
 
 namespace gyre::testing {
@@ -55,7 +55,7 @@ Result Gradient(const SessionOptions& options, const Program& program, const std
   const GraphScope in(graph);
   const Variable w("w", fill({kSize}, constant(0.9))), v("v", 1.1);
   LoopOptions loop;
-  loop.memory = memory;
+  loop.memory = *ParseMemoryPolicy(memory);
   const Value y = program(w, v, loop);
   const std::vector<Value> g = gradients({y}, {w, v}, {.unconnected = Unconnected::kNothing});
   std::vector<Value> fetches{y};
@@ -134,7 +134,7 @@ TEST_P(MemoryOfEffects, RowsThatABodyGathers) {
     const GraphScope in(own);
     const Variable table("table", reshape(cast(range(0, 12, 1), DType::kDouble) * 0.1, {4, 3}));
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = reduce_sum(for_range(
         kIterations,
         [&](Value i, Value x) {
@@ -162,7 +162,7 @@ TEST_P(MemoryOfEffects, WhatIsWrittenBehindTheLoopDoesNotMatter) {
     const GraphScope in(own);
     const Variable w("w", 0.9);
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = for_range(kIterations, [&](Value, Value x) { return sin(x * w); }, 0.4, loop);
     w.assign(y * 100.0);
     const Value g = gradients({y}, {w})[0];
@@ -203,7 +203,7 @@ TEST_P(MemoryOfEffects, VariablesWithoutAValueMatterWhereTheyAreRead) {
     const Variable v("v", 1.0);
     const Value n = Int(), x = Scalar(DType::kDouble);
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = for_range(n, [&](Value, Value x) { return sin(x * v); }, x, loop);
     const Value g = gradients({y}, {x})[0];
     GraphSession session(own, options());
@@ -278,7 +278,7 @@ TEST_P(MemoryOfEffects, WritesHappenOnce) {
     const GraphScope in(own);
     const Variable w("w", 0.9), seen("seen", 0.0);
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = for_range(
         kIterations,
         [&](Value, Value x) {
@@ -304,7 +304,7 @@ TEST_P(MemoryOfEffects, PrintsAndAssertionsHappenOnceAndInOrder) {
   const Variable w("w", 0.9);
   const Value n = Int();
   LoopOptions loop;
-  loop.memory = "recompute(2)";
+  loop.memory = MemoryPolicy::Recompute(2);
   const Value y = for_range(
       n,
       [&](Value i, Value x) {
@@ -328,7 +328,7 @@ int64_t PeakOf(bool is_variable, const std::string& memory) {
   const Value weights = fill({kColumns, kColumns}, constant(0.05f));
   const Variable variable("w", weights);
   LoopOptions loop;
-  loop.memory = memory;
+  loop.memory = *ParseMemoryPolicy(memory);
   const Value x = fill({kRows, kColumns}, constant(0.5f));
   const Value y = reduce_sum(for_range(
       400, [&](Value, Value x) { return tanh(matmul(x, is_variable ? variable.read() : weights)); },
@@ -359,7 +359,7 @@ TEST(MemoryOfRandomNumbers, IsLessThanThatOfAllValues) {
     const GraphScope in(graph);
     const Variable w("w", 0.9);
     LoopOptions loop;
-    loop.memory = memory;
+    loop.memory = *ParseMemoryPolicy(memory);
     const Value y = reduce_sum(for_range(
         400,
         [&](Value, Value x) {

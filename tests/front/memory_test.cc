@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "front/engines.h"
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
 
 namespace gyre::testing {
 namespace {
@@ -57,7 +57,7 @@ TEST_P(SavedBytes, UnderRecomputeAreTheStateOfEachSegmentAndThoseOfOne) {
   const Value y = for_range(n, [&](Value, Value x) { return sin(x * w); }, x);
   const FeedList feeds = {
       {n, I(100)}, {x, Tensor::Scalar<double>(0.5)}, {w, Tensor::Scalar<double>(1.1)}};
-  const auto g = gradients({y}, {x, w}, {.memory = "recompute(20)"});
+  const auto g = gradients({y}, {x, w}, {.memory = MemoryPolicy::Recompute(20)});
   EXPECT_EQ(SavedBy(graph, options(), g, feeds),
             std::vector<std::string>({"state: 100 * 8", "state: 5 * 8", "state_index: 5 * 4"}));
 }
@@ -91,7 +91,7 @@ struct Sines {
     x = placeholder(dtype, shape);
     w = Scalar(dtype);
     const Value y = for_range(n, [&](Value, Value x) { return sin(x * w); }, x);
-    gradient = gradients({y}, {x, w}, {.memory = memory});
+    gradient = gradients({y}, {x, w}, {.memory = *ParseMemoryPolicy(memory)});
   }
   // RESOURCE_EXHAUSTED, thrown, when what it makes takes more than the budget.
   std::vector<Tensor> Run(int32_t iterations, const Tensor& at, int64_t budget) {
@@ -139,7 +139,7 @@ TEST_P(NestedPolicies, KeepTheBits) {
   const auto build = [&](const std::vector<std::string>& memory) {
     const auto loop = [&](int level, const Value& x, const auto& self) -> Value {
       LoopOptions options;
-      options.memory = memory[level];
+      options.memory = *ParseMemoryPolicy(memory[level]);
       return for_range(
           n,
           [&](Value, Value x) {

@@ -35,7 +35,7 @@ TEST_P(Stacks, OfLoopsThatPushAndPop) {
   };
   const Doubles want = Differences(value, {0.8, 0.9});
   for (const std::string memory : {"", "recompute(2)", "checkpoint(100)"}) {
-    const std::vector<Value> got = gradients({y}, {x, w}, {.memory = memory});
+    const std::vector<Value> got = gradients({y}, {x, w}, {.memory = *ParseMemoryPolicy(memory)});
     ExpectNear({Eval<double>(got[0], {{x, D(0.8)}, {w, D(0.9)}}),
                 Eval<double>(got[1], {{x, D(0.8)}, {w, D(0.9)}})},
                want);

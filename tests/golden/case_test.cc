@@ -70,7 +70,7 @@ TEST(GoldenCase, EverythingIsRead) {
   EXPECT_EQ(golden->gradients[0].tolerance.rtol, 0.25);
   EXPECT_EQ(golden->gradients[0].tolerance.atol, 2.0);
   EXPECT_EQ(golden->gradients[0].grad_ys[0]->scalar<float>(), 3);
-  EXPECT_EQ(golden->gradients[0].feeds[0].second.scalar<float>(), 4);
+  EXPECT_EQ(golden->gradients[0].feeds[0].second.tensor().scalar<float>(), 4);
   EXPECT_FALSE(golden->gradients[0].expect[0]);
   EXPECT_EQ(golden->gradients[0].expect[1]->scalar<float>(), 5);
   EXPECT_TRUE(golden->load_error->optional);

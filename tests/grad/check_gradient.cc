@@ -68,7 +68,8 @@ class Evaluator {
  public:
   static absl::StatusOr<Evaluator> Make(const ProgramPtr& program, const Feeds& feeds,
                                         const std::vector<Endpoint>& outputs) {
-    GYRE_ASSIGN_OR_RETURN(const auto session, Session::Create(program, {.engine = "reference"}));
+    GYRE_ASSIGN_OR_RETURN(const auto session,
+                          Session::Create(program, {.engine = EngineKind::kReference}));
     std::vector<std::string> fetches;
     for (const Endpoint& e : outputs) fetches.push_back(program->main().EndpointName(e));
     GYRE_ASSIGN_OR_RETURN(Session::Callable callable, session->Prepare(NamesOf(feeds), fetches));
@@ -95,7 +96,7 @@ struct Problem {
   std::vector<Endpoint> outputs;
   std::vector<Tensor> weights;
 
-  Tensor& Fed(Feeds& from, size_t x) const {
+  FeedValue& Fed(Feeds& from, size_t x) const {
     return std::find_if(from.begin(), from.end(),
                         [&](const auto& feed) { return feed.first == x_names[x]; })
         ->second;
@@ -106,7 +107,7 @@ struct Problem {
 absl::StatusOr<double> Difference(const Problem& p, const Evaluator& f, size_t x, size_t k) {
   std::vector<std::vector<Tensor>> sides;
   Feeds feeds = p.feeds;
-  Tensor& fed = p.Fed(feeds, x);
+  FeedValue& fed = p.Fed(feeds, x);
   const Tensor at = fed;
   const auto from = Coordinates(at);
   const double step = kStep * std::max(1.0, std::abs(from[k]));

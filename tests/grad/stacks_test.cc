@@ -335,7 +335,7 @@ TEST(Stacks, OfImportedGradientGraphs) {
       }
     }
     for (const std::string memory : {"save", "recompute(2)", "checkpoint(200)"}) {
-      for (const auto& result : golden::RunCase(*golden, {.memory = memory})) {
+      for (const auto& result : golden::RunCase(*golden, {.memory = *ParseMemoryPolicy(memory)})) {
         const bool has_arrays = absl::StrContains(result.why, "array of gradients");
         with_arrays += has_arrays ? 1 : 0;
         passed += result.outcome == golden::Outcome::kPassed ? 1 : 0;

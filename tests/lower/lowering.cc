@@ -43,8 +43,9 @@ absl::StatusOr<std::vector<Tensor>> Runner::Run(std::shared_ptr<const Program> p
                                                 const RunSignature& signature,
                                                 const std::vector<Tensor>& feeds,
                                                 int64_t timeout_ms) {
-  GYRE_ASSIGN_OR_RETURN(const auto executable,
-                        FindEngine("reference")->Compile(std::move(program), signature, {}));
+  GYRE_ASSIGN_OR_RETURN(
+      const auto executable,
+      EngineOf(EngineKind::kReference).Compile(std::move(program), signature, {}));
   const auto cancellation =
       std::make_shared<Cancellation>(SystemClock().NowNanos() + timeout_ms * 1'000'000);
   const auto budget = MakeRef<MemoryBudget>(int64_t{2} << 30);

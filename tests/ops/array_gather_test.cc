@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/env.h"
 #include "ops/array_testing.h"
 
 namespace gyre::array_testing {

@@ -1,4 +1,5 @@
 // Mutexes: who holds the lock, who waits for it, and what gives it back.
+#include "base/env.h"
 #include "ops/resource_run.h"
 
 namespace gyre {

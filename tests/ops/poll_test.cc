@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/env.h"
 #include "ops/math_values.h"
 #include "ops/resource_run.h"
 

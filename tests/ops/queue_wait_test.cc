@@ -1,6 +1,7 @@
 // Waiting in a queue: what ends it, on which thread, and whose memory it takes.
 #include <atomic>
 
+#include "base/env.h"
 #include "ops/queue_users.h"
 #include "ops/state/fifo_queue.h"
 

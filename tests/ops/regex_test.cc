@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "base/cancellation.h"
+#include "gyre/core/options.h"
 #include "ops/math_values.h"
 #include "support/transcript.h"
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <set>
 
+#include "base/env.h"
 #include "ops/math_values.h"
 #include "ops/resource_run.h"
 

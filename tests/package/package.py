@@ -130,11 +130,12 @@ class Package:
                 "c++",
                 *flags,
                 "-include",
-                f"gyre/{header.name}",
+                header.relative_to(self.prefix / "include"),
                 os.devnull,
             )
 
-        headers = sorted((self.prefix / "include/gyre").glob("*.h"))
+        public = self.prefix / "include/gyre"
+        headers = sorted([*public.glob("*.h"), *(public / "core").glob("*.h")])
         if len(headers) < 15:
             raise Failure(f"only {len(headers)} public headers")
         with ThreadPoolExecutor(2) as threads:
@@ -226,6 +227,22 @@ class Package:
             "2 cubed = 8\n",
         )
 
+    def both_dialects(self):
+        """The headers of gyre/ and of gyre/core serve a program without anything of src/."""
+        flags = self.pkg_config("--cflags", "--libs")
+        program = self.folder / "two_dialects"
+        source = OUTSIDE / "two_dialects.cc"
+        run(COMPILER, "-std=c++20", source, "-o", program, *flags, f"-Wl,-rpath,{self.lib}")
+        said = run(program)
+        for line in (
+            "core: float32[2] [1 4]\n",
+            "core: CANCELLED\n",
+            "gyre: [9 16]\n",
+            "gyre: INVALID_ARGUMENT\n",
+            "gyre: a tensor of float32 [2] was read as one of int32\n",
+        ):
+            must_hold(said, line)
+
     def command_line_takes_the_plugin(self):
         """Every command of bin/gyre loads a plug-in."""
         graph = OUTSIDE / "cube.gyre"
@@ -290,6 +307,7 @@ class Package:
             self.version_is_checked,
             self.with_cmake,
             self.with_pkg_config,
+            self.both_dialects,
             self.headers_stand_alone,
             self.command_line_takes_the_plugin,
             self.strangers_are_refused,

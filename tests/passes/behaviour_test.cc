@@ -40,18 +40,18 @@ std::string RunAllForms(const std::string& text, const std::vector<Feeds>& runs,
                         const std::vector<std::string>& fetches,
                         const std::vector<std::string>& targets = {}) {
   SessionOptions imported;
-  imported.engine = "reference";
+  imported.engine = EngineKind::kReference;
   const std::string want = Observe(text, runs, fetches, targets, imported);
   SessionOptions optimized;
-  optimized.form = "optimized";
+  optimized.form = ProgramForm::kOptimized;
   optimized.passes.verify = true;
   for (uint64_t seed = 0; seed <= 40; ++seed) {
-    optimized.schedule_seed = seed;
-    optimized.passes.order_seed = seed % 3 == 0 ? 0 : seed;
+    optimized.testing.schedule_seed = seed;
+    optimized.testing.passes_order_seed = seed % 3 == 0 ? 0 : seed;
     EXPECT_EQ(Observe(text, runs, fetches, targets, optimized), want) << "seed " << seed;
   }
-  optimized.engine = "reference";
-  optimized.passes.order_seed = 0;
+  optimized.engine = EngineKind::kReference;
+  optimized.testing.passes_order_seed = 0;
   EXPECT_EQ(Observe(text, runs, fetches, targets, optimized), want) << "on the reference engine";
   return want;
 }

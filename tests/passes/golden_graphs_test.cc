@@ -17,6 +17,7 @@ constexpr int kSampled = 60;  // cases per choice of passes
 struct Choice {
   std::string name;
   PassOptions passes;
+  uint64_t order_seed = 0;
 };
 
 std::vector<Choice> Choices() {
@@ -28,7 +29,7 @@ std::vector<Choice> Choices() {
   std::mt19937_64 random(TestSeed());
   for (int i = 0; i < 8; ++i) {
     const uint64_t seed = random() | 1;
-    choices.push_back({absl::StrCat("order seed ", seed), {.order_seed = seed}});
+    choices.push_back({absl::StrCat("order seed ", seed), {}, seed});
   }
   return choices;
 }
@@ -40,22 +41,23 @@ TEST(OptimizedGoldenGraphs, MeanTheSameWhateverPassesRun) {
   ASSERT_GT(cases.size(), 100u);
   std::mt19937_64 random(TestSeed());
   SessionOptions reference;
-  reference.engine = "reference";
+  reference.engine = EngineKind::kReference;
   reference.seed = kSessionSeed;
   for (Choice& choice : Choices()) {
     choice.passes.verify = true;
     for (size_t i = 0; i < (IsLongTest() ? cases.size() : kSampled); ++i) {
       const LoadedCase& one = cases[IsLongTest() ? i : random() % cases.size()];
       const std::vector<RunResult> want = RunCase(one, reference);
-      for (const std::string& engine : EngineNames()) {
+      for (const EngineKind engine : kEngineKinds) {
         SessionOptions options;
         options.engine = engine;
         options.seed = kSessionSeed;
-        options.form = "optimized";
+        options.form = ProgramForm::kOptimized;
         options.passes = choice.passes;
+        options.testing.passes_order_seed = choice.order_seed;
         const auto difference = BitDifference(RunCase(one, options), want);
-        EXPECT_FALSE(difference) << one.golden.id() << " on " << engine << ", " << choice.name
-                                 << ": " << *difference;
+        EXPECT_FALSE(difference) << one.golden.id() << " on " << to_string(engine) << ", "
+                                 << choice.name << ": " << *difference;
       }
     }
   }

@@ -63,10 +63,11 @@ TEST(Pipeline, RunsTheTableInOrderAndReports) {
 }
 
 TEST(Pipeline, OffOnlyAndOrder) {
-  EXPECT_THAT(Ran({.off = {"all"}}), ElementsAre());
-  EXPECT_THAT(Ran({.only = "fold"}), ElementsAre("fold"));
+  EXPECT_THAT(Ran({.choice = {.off = {"all"}}}), ElementsAre());
+  EXPECT_THAT(Ran({.choice = {.only = "fold"}}), ElementsAre("fold"));
   EXPECT_THAT(Ran({.order = {"share", "prune"}}), ElementsAre("share", "prune"));
-  EXPECT_THAT(Ran({.off = {"prune"}, .order = {"share", "prune"}}), ElementsAre("share"));
+  EXPECT_THAT(Ran({.choice = {.off = {"prune"}}, .order = {"share", "prune"}}),
+              ElementsAre("share"));
   const std::vector<std::string> all = Ran({});
   const std::vector<std::string> drawn = Ran({.order_seed = 3});
   EXPECT_EQ(drawn, Ran({.order_seed = 3}));
@@ -75,8 +76,8 @@ TEST(Pipeline, OffOnlyAndOrder) {
 }
 
 TEST(Pipeline, NamesThatDoNotExist) {
-  for (const PipelineOptions& options :
-       {PipelineOptions{.off = {"flod"}}, PipelineOptions{.only = "flod"}}) {
+  for (const PipelineOptions& options : {PipelineOptions{.choice = {.off = {"flod"}}},
+                                         PipelineOptions{.choice = {.only = "flod"}}}) {
     EXPECT_EQ(CheckPipelineOptions(options).code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(Optimize(Example(), options).status().message()),
                 HasSubstr("there is no pass 'flod'; there is prune, "));
@@ -142,13 +143,13 @@ TEST(Pipeline, WhatAPassBreaksIsItsBug) {
                                  {"drop-too-much", DropTooMuch, ""}};
   PipelineOptions options;
   options.passes = broken;
-  options.verify = true;
-  options.only = "break-edges";
+  options.choice.verify = true;
+  options.choice.only = "break-edges";
   const absl::Status edges = Optimize(Example(), options).status();
   EXPECT_EQ(edges.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(edges.message()),
               HasSubstr("after pass break-edges, rule edges-in-range"));
-  options.only = "drop-too-much";
+  options.choice.only = "drop-too-much";
   const absl::Status dropped = Optimize(Example(), options).status();
   EXPECT_EQ(dropped.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(dropped.message()), HasSubstr("pass drop-too-much: "));
@@ -172,7 +173,7 @@ TEST(Pipeline, ThousandsOfFunctionsTakeLinearTime) {
     }
     absl::StrAppend(&text, "return %b\n}\n");
   }
-  const auto staged = Optimize(StagedText(text, {"x"}, {"y"}), {.verify = false});
+  const auto staged = Optimize(StagedText(text, {"x"}, {"y"}), {.choice = {.verify = false}});
   ASSERT_TRUE(staged.ok()) << staged.status();
   EXPECT_LT(CountNodes(*staged->program), 100 * kFunctions);
 }

@@ -7,11 +7,12 @@
 #include <string>
 #include <thread>
 
+#include "base/env.h"
 #include "base/work.h"
 #include "graphdef/export.h"
 #include "graphdef/import.h"
 #include "gtest/gtest.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ops/registry.h"
 #include "preparation/stages.h"
 #include "session/program_file.h"
@@ -273,7 +274,7 @@ TEST(PreparationLimits, ARunIsChargedForOutputsThatAreEmpty) {
   const auto program = ImportGraphDef(PartsText(100'000), Ops(), {});
   ASSERT_TRUE(program.ok()) << program.status();
   for (const char* engine : {"dataflow", "reference"}) {
-    const auto session = Session::Create(*program, {.engine = engine});
+    const auto session = Session::Create(*program, {.engine = *ParseEngineKind(engine)});
     ASSERT_TRUE(session.ok()) << session.status();
     const auto enough = (*session)->Run({}, {"d:0"}, {}, {.budget_bytes = 64 << 20});
     EXPECT_TRUE(enough.ok()) << enough.status();

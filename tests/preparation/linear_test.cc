@@ -82,9 +82,13 @@ TEST(PreparationOfManyWays, StopsAtTheLimit) {
 
 size_t FunctionsOfGradient(const std::string& text, const std::string& memory) {
   const Material material = MaterialOf(text);
-  const absl::StatusOr<GradientProgram> made = MakeGradientProgram(
-      material.program,
-      {.ys = {"y:0"}, .xs = {"x:0"}, .grad_ys = {}, .order = 1, .memory = memory, .feeds = {}});
+  const absl::StatusOr<GradientProgram> made =
+      MakeGradientProgram(material.program, {.ys = {"y:0"},
+                                             .xs = {"x:0"},
+                                             .grad_ys = {},
+                                             .order = 1,
+                                             .memory = *ParseMemoryPolicy(memory),
+                                             .feeds = {}});
   EXPECT_TRUE(made.ok()) << made.status();
   return made.ok() ? made->program->functions().size() : 0;
 }

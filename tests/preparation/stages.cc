@@ -1,7 +1,5 @@
 #include "preparation/stages.h"
 
-#include <optional>
-
 #include "base/work.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
@@ -22,8 +20,8 @@
 namespace gyre::testing {
 namespace {
 
-absl::Status Plan(const Material& material, const char* engine, const SessionOptions& session,
-                  const char* devices, std::optional<uint64_t> spread_seed) {
+absl::Status Plan(const Material& material, EngineKind engine, const SessionOptions& session,
+                  const char* devices, uint64_t spread_seed) {
   auto signature = MainNames(*material.program).FindSignature({"x:0"}, {"y:0"}, {});
   if (!signature.ok()) return signature.status();
   auto staged = ToForm(MakeStaged(material.program, *signature), session);
@@ -31,12 +29,12 @@ absl::Status Plan(const Material& material, const char* engine, const SessionOpt
   EngineOptions options;
   if (*devices != 0) options.devices = *ParseDeviceSet(devices);
   options.place.spread_seed = spread_seed;
-  return FindEngine(engine)->Compile(staged->program, staged->signature, options).status();
+  return EngineOf(engine).Compile(staged->program, staged->signature, options).status();
 }
 
-std::function<absl::Status(const Material&)> Planned(const char* engine, const char* form,
+std::function<absl::Status(const Material&)> Planned(EngineKind engine, ProgramForm form,
                                                      const char* devices = "",
-                                                     std::optional<uint64_t> spread_seed = {}) {
+                                                     uint64_t spread_seed = 0) {
   return [=](const Material& material) {
     SessionOptions options;
     options.form = form;
@@ -44,7 +42,7 @@ std::function<absl::Status(const Material&)> Planned(const char* engine, const c
   };
 }
 
-std::function<absl::Status(const Material&)> Differentiated(const char* memory) {
+std::function<absl::Status(const Material&)> Differentiated(const MemoryPolicy& memory) {
   return [=](const Material& material) -> absl::Status {
     auto signature = MainNames(*material.program).FindSignature({"x:0"}, {"y:0"}, {});
     if (!signature.ok()) return signature.status();
@@ -90,16 +88,17 @@ const std::vector<Stage>& Stages() {
       {"Draw", [](const Material& m) { return Printed([&] { return PrintDot(*m.program); }); }},
       {"Verify", [](const Material& m) { return Verify(*m.program, Dialect::kAny); }},
       {"InferShapes", [](const Material& m) { return InferShapes(*m.program).status(); }},
-      {"PlanReference", Planned("reference", "imported")},
-      {"PlanDataflow", Planned("dataflow", "imported")},
-      {"PlanDevices", Planned("dataflow", "imported", "cpu:2")},
-      {"PlanSpread", Planned("dataflow", "imported", "cpu:2", 3)},
-      {"Raise", Planned("reference", "raised")},
-      {"Relower", Planned("reference", "relowered")},
-      {"Optimize", Planned("reference", "optimized")},
-      {"Differentiate", Differentiated(""), /*recurses=*/true},
-      {"Recompute", Differentiated("recompute(2)"), /*recurses=*/true, /*has_memory_policy=*/true},
-      {"Checkpoint", Differentiated("checkpoint(200)"), /*recurses=*/true,
+      {"PlanReference", Planned(EngineKind::kReference, ProgramForm::kImported)},
+      {"PlanDataflow", Planned(EngineKind::kDataflow, ProgramForm::kImported)},
+      {"PlanDevices", Planned(EngineKind::kDataflow, ProgramForm::kImported, "cpu:2")},
+      {"PlanSpread", Planned(EngineKind::kDataflow, ProgramForm::kImported, "cpu:2", 3)},
+      {"Raise", Planned(EngineKind::kReference, ProgramForm::kRaised)},
+      {"Relower", Planned(EngineKind::kReference, ProgramForm::kRelowered)},
+      {"Optimize", Planned(EngineKind::kReference, ProgramForm::kOptimized)},
+      {"Differentiate", Differentiated({}), /*recurses=*/true},
+      {"Recompute", Differentiated(MemoryPolicy::Recompute(2)), /*recurses=*/true,
+       /*has_memory_policy=*/true},
+      {"Checkpoint", Differentiated(MemoryPolicy::Checkpoint(200)), /*recurses=*/true,
        /*has_memory_policy=*/true},
   };
   return *stages;

@@ -215,7 +215,7 @@ def find_cycles(arrows):
 
 
 def check_public_headers(root):
-    """include/gyre: at most 20 headers, each with its layer, standing alone,
+    """include/gyre, with core/: at most 20 headers, each with its layer, standing alone,
     free of foreign types."""
     headers = [
         name
@@ -238,6 +238,32 @@ def check_public_headers(root):
                 and name.removeprefix("include/gyre/") not in layers.MAY_INCLUDE_INTERNALS
             ):
                 complaints.append(f"{name}: a public header must not include the internal {path}")
+    return complaints
+
+
+CORE = "include/gyre/core/"
+# "absl::Status Save(", but for what hands out the status that an Error holds.
+RETURNS_STATUS = re.compile(r"^ *(?:GYRE_EXPORT |static )*absl::Status(?:Or<.*>)? \w+\(", re.M)
+EXPORTED_FUNCTION = re.compile(r"^GYRE_EXPORT [^(=]*?\b(\w+)\(", re.M)
+INTERNAL = re.compile(r"^namespace internal \{$.*?^\}  // namespace internal$", re.M | re.S)
+
+
+def check_dialects(root):
+    """include/gyre throws and is in snake_case; include/gyre/core returns Status, in CamelCase."""
+    complaints = []
+    for name in sources.tracked_files(root):
+        if not name.startswith("include/gyre/") or not name.endswith(".h"):
+            continue
+        text = INTERNAL.sub("", sources.read(root, name))
+        is_core = name.startswith(CORE)
+        if not is_core and (found := RETURNS_STATUS.search(text)):
+            complaints.append(f"{name}: {found[0].strip()}…: functions of gyre/ throw")
+        for function in EXPORTED_FUNCTION.findall(text):
+            is_snake = function == function.lower()
+            if function != "to_string" and not is_core and not is_snake:
+                complaints.append(f"{name}: {function} is not in snake_case")
+            if function != "to_string" and is_core and is_snake:
+                complaints.append(f"{name}: {function} is not in CamelCase")
     return complaints
 
 
@@ -413,7 +439,7 @@ def check_op_names(root):
 # C++ and Python that are written by hand, and tables of names.
 REGISTERED = re.compile(r"(?:\.api = |\",\s*)\{(\"[^}]*)\}")
 BY_HAND = {
-    "include/gyre/math.h": r"^Value {own}\(",
+    "include/gyre/math.h": r"^(?:GYRE_EXPORT )?Value {own}\(",
     "python/gyre/_impl/ops/": r"^(?:def {own}\(|{own} = )",
     "python/gyre/nn/functional.py": r"^(?:def {own}\(|{own} = )",
     "python/gyre/_impl/names/": r"\"(?:{all})\"",
@@ -555,6 +581,7 @@ CHECKS = [
     check_one_schema,
     check_no_include_cycles,
     check_public_headers,
+    check_dialects,
     check_readmes,
     check_header_comments,
     check_nothing_local,

@@ -30,7 +30,7 @@ REASONS = {
     "tf.raw_ops.ParameterizedTruncatedNormal": _NO_OP,
     "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; "
     "`TensorArrayConcatV3` is here",
-    "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/op.h`); functions have "
+    "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/core/op.h`); functions have "
     "`custom_gradient`",
     "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of "
     "functions, state of loops, results",

@@ -1,5 +1,5 @@
 // Models that TensorFlow exported: what they promise, what they keep, what they are refused.
-#include "gyre/saved_model.h"
+#include "gyre/core/saved_model.h"
 
 #include <gmock/gmock.h>
 

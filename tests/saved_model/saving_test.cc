@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "base/status.h"
 #include "bundle/reader.h"
-#include "gyre/saved_model.h"
+#include "gyre/core/saved_model.h"
 #include "support/file_faults.h"
 #include "support/kill.h"
 #include "support/paths.h"
@@ -111,7 +111,7 @@ TEST(SavingModels, WhatSignaturesReadIsWhatCounts) {
   const TempFolder folder;
   const auto model = Load(Case("keras_bidirectional_masked/model"));
   Halve(*model, [](const auto& variable) { return !variable.handles.empty(); });
-  const SavedModel::Values inputs = {
+  const SavedModel::Inputs inputs = {
       {"ids", Tensor::FromValues<int32_t>({1, 2, 3, 0}, Shape::Trusted({1, 4}))}};
   const auto want = model->Run("serving_default", inputs);
   ASSERT_TRUE(want.ok()) << want.status();

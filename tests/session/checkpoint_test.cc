@@ -1,6 +1,4 @@
 // Checkpoints: what is saved comes back, whatever stops the saving; what is damaged is refused.
-#include "gyre/checkpoint.h"
-
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -18,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/crc32c.h"
+#include "gyre/core/session.h"
 #include "support/file_faults.h"
 #include "support/kill.h"
 #include "support/paths.h"

@@ -51,7 +51,7 @@ graph {
 }
 )";
 
-class Memory : public ::testing::TestWithParam<std::string> {
+class Memory : public ::testing::TestWithParam<EngineKind> {
  protected:
   void SetUp() override {
 #if defined(__SANITIZE_ADDRESS__) || defined(GYRE_TSAN)
@@ -65,8 +65,8 @@ class Memory : public ::testing::TestWithParam<std::string> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Engines, Memory, ::testing::ValuesIn(EngineNames()),
-                         [](const auto& engine) { return engine.param; });
+INSTANTIATE_TEST_SUITE_P(Engines, Memory, ::testing::ValuesIn(kEngineKinds),
+                         [](const auto& engine) { return to_string(engine.param); });
 
 TEST_P(Memory, LongLoopGrowsNothing) {
   auto session = Open(kTokenLoop);
@@ -226,8 +226,8 @@ TEST_P(Memory, LoopsFiveDeepGrowNothing) {
 // What one thread makes and another takes must find its way back: the budget would notice.
 TEST(SharedMemory, SharedRunsStayWithinTheirBudget) {
   SessionOptions options;
-  options.engine = "dataflow";
-  options.threads = 2;
+  options.engine = EngineKind::kDataflow;
+  options.parallel.threads = 2;
   auto session = SessionFor(R"(
 graph {
   %n = Placeholder() dtype=int32 shape=() : int32
@@ -268,8 +268,8 @@ func @step(%i: int32, %n: int32, %x: float32, %s: float32) -> (i: int32, n: int3
 TEST(SharedMemory, TreesOfCallsStayWithinTheirBudget) {
   for (const int threads : {1, 2}) {
     SessionOptions options;
-    options.engine = "dataflow";
-    options.threads = threads;
+    options.engine = EngineKind::kDataflow;
+    options.parallel.threads = threads;
     auto session = SessionFor(R"(
 graph {
   %n = Placeholder() dtype=int32 shape=() : int32

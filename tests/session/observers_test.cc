@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/cancellation.h"
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
+#include "gyre/core/options.h"
 #include "session/loops.h"
 #include "support/run_text.h"
 
@@ -21,7 +21,7 @@ Tensor Int(int32_t value) { return Tensor::Scalar<int32_t>(value); }
 class ObserversTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Session> Load(const char* text) {
-    return SessionFor(text, {.engine = GetParam()});
+    return SessionFor(text, {.engine = *ParseEngineKind(GetParam())});
   }
 };
 

@@ -1,6 +1,4 @@
 // A timeline: what is in the file, and that viewers can read it.
-#include "gyre/trace.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
+#include "gyre/core/debug.h"
 #include "session/loops.h"
 #include "support/run_text.h"
 #include "support/temp_folder.h"
@@ -25,7 +24,7 @@ Tensor Int(int32_t value) { return Tensor::Scalar<int32_t>(value); }
 class TraceTest : public ::testing::TestWithParam<const char*> {
  protected:
   std::unique_ptr<Session> Load(const char* text, SessionOptions options = {}) {
-    options.engine = GetParam();
+    options.engine = *ParseEngineKind(GetParam());
     return SessionFor(text, options);
   }
   // The file's events.
@@ -161,7 +160,8 @@ TEST_P(DataflowTraceTest, FiringsNameWhatTheyWaitedFor) {
 TEST_P(DataflowTraceTest, AnyOrderOfNodesGivesTracksThatNest) {
   bool overlapped = false;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    auto session = Load(kNestedLoops, {.window = 8, .schedule_seed = seed});
+    auto session =
+        Load(kNestedLoops, {.parallel = {.window = 8}, .testing = {.schedule_seed = seed}});
     TraceRecorder recorder;
     const Feeds feeds = {{"outer_n:0", Int(4)}, {"inner_n:0", Int(3)}};
     const RunOptions options{.observer = &recorder};

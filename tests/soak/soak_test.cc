@@ -20,10 +20,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
 #include "base/env.h"
 #include "base/thread_pool.h"
 #include "gtest/gtest.h"
+#include "gyre/core/options.h"
 #include "session/names.h"
 #include "soak/process_state.h"
 #include "support/transcript.h"

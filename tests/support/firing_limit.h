@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 
 namespace gyre::test {
 

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/env.h"
 #include "ops/dispatch.h"
 
 namespace gyre::testing {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 #include "ir/program.h"
 
 namespace gyre::test {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::testing {
 

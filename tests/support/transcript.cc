@@ -44,9 +44,9 @@ std::vector<LoadedCase> LoadCases(const std::vector<std::string>& groups) {
 
 Setting SettingOf(const char* name, const char* engine, int threads, const char* form) {
   SessionOptions options;
-  options.engine = engine;
-  options.threads = threads;
-  options.form = form;
+  options.engine = *ParseEngineKind(engine);
+  options.parallel.threads = threads;
+  options.form = *ParseProgramForm(*form == 0 ? "imported" : form);
   options.seed = 7;
   options.print = [](absl::string_view, absl::string_view) {};
   return {name, options};

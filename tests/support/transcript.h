@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "golden/case.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::testing {
 

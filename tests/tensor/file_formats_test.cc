@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "support/temp_folder.h"
 #include "tensor/io/file.h"
 #include "tensor/io/npy.h"

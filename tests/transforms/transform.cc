@@ -122,7 +122,7 @@ Output RunPass(const Input& input, Pass pass) {
 }
 
 Output RunPipeline(const Input& input) {
-  return StagedText(input, Optimize(input.staged, {.verify = true}), Dialect::kAny);
+  return StagedText(input, Optimize(input.staged, {.choice = {.verify = true}}), Dialect::kAny);
 }
 
 Output RunRaise(const Input& input) {
@@ -173,9 +173,10 @@ absl::StatusOr<GradientResult> GradientsOf(const Input& input) {
   const MainNames names(*input.staged.program);
   GYRE_ASSIGN_OR_RETURN(const RunSignature ys, names.FindSignature({}, List(input.options, "y")));
   GYRE_ASSIGN_OR_RETURN(const RunSignature xs, names.FindSignature({}, List(input.options, "x")));
-  return DenseGradients(
-      input.staged.program,
-      {.ys = ys.fetches, .xs = xs.fetches, .memory = input.options.option("memory")});
+  GYRE_ASSIGN_OR_RETURN(const MemoryPolicy memory,
+                        ParseMemoryPolicy(input.options.option("memory")));
+  return DenseGradients(input.staged.program,
+                        {.ys = ys.fetches, .xs = xs.fetches, .memory = memory});
 }
 
 Output RunGradient(const Input& input) {

@@ -126,7 +126,8 @@ absl::StatusOr<ClusterRequest> ReadCluster(const Arguments& arguments) {
     return request;
   }
   ClusterOptions& options = request.options;
-  options.transport = arguments.Get("--transport").value_or(options.transport);
+  GYRE_ASSIGN_OR_RETURN(options.transport,
+                        ParseTransport(arguments.Get("--transport").value_or("auto")));
   GYRE_ASSIGN_OR_RETURN(options.spin_us, arguments.Int("--spin", 0, 1'000'000, 0));
   if (absl::StartsWith(where, kLocal)) {
     if (arguments.Has(kTokenOption.name)) {

@@ -10,7 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/streams.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 
 namespace gyre::cli {
 

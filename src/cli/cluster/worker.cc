@@ -125,7 +125,7 @@ int RunWorker(absl::Span<const std::string> words, const Streams& streams) {
     streams.err << absl::StrCat("gyre worker: ", line, "\n") << std::flush;
   };
   if (arguments->Has("--with-parent")) prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const auto serving = cluster::Serve(*options);
+  const auto serving = ServeWorker(*options);
   if (!serving.ok()) return Failure(kWorkerCommand, streams, serving.status());
   streams.out << "worker at " << (*serving)->address();
   if (!options->token_is_given) streams.out << " token " << options->token;

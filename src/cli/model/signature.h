@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/suggest.h"
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/shape.h"
 
 namespace gyre::cli {
 

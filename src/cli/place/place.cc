@@ -44,7 +44,7 @@ absl::StatusOr<Settings> ReadSettings(const Arguments& arguments) {
   GYRE_ASSIGN_OR_RETURN(settings.devices,
                         ParseDeviceSet(arguments.Get("--devices").value_or("cpu:2")));
   GYRE_ASSIGN_OR_RETURN(const int64_t seed, arguments.Int("--spread", 1, INT64_MAX, 0));
-  if (seed != 0) settings.place.spread_seed = static_cast<uint64_t>(seed);
+  settings.place.spread_seed = static_cast<uint64_t>(seed);
   settings.place.soft = arguments.Has("--soft");
   return settings;
 }

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/arguments.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "saved_model/graph_or_model.h"
 
 namespace gyre::cli {

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "base/hash_map.h"
 #include "cluster/proto/control.pb.h"
-#include "gyre/observer.h"
+#include "gyre/core/observer.h"
 
 namespace gyre::cluster {
 

@@ -12,12 +12,12 @@
 #include <mutex>
 #include <vector>
 
-#include "base/cancellation.h"
 #include "cluster/host.h"
 #include "cluster/proto/control.pb.h"
 #include "cluster/watch/firings.h"
 #include "exec/engine.h"
-#include "gyre/debug.h"
+#include "gyre/core/debug.h"
+#include "gyre/core/options.h"
 
 namespace gyre::cluster {
 

@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 #include "ops/rendezvous.h"
 
 namespace gyre::cluster {

@@ -43,11 +43,11 @@ class DataflowExecutable final : public Executable {
         usual_(std::move(plan), settings),
         open_feeds_(usual_.plan().num_other_loops() > 0 ? OpenFeeds(*program_, signature_)
                                                         : std::vector<int>()),
-        parallel_(*settings.pool, settings.threads) {}
+        parallel_(*settings.pool, settings.parallel.threads) {}
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
                                           const RunHooks& hooks) const override {
-    if (env.parallel == nullptr && settings_.threads > 1) env.parallel = &parallel_;
+    if (env.parallel == nullptr && settings_.parallel.threads > 1) env.parallel = &parallel_;
     if (hooks.observer != nullptr) {
       GYRE_ASSIGN_OR_RETURN(const dataflow::RunsOfPlan* const watched, Watched(env));
       return watched->Run(feeds, env, hooks);
@@ -180,17 +180,17 @@ class DataflowEngineImpl final : public Engine {
                                                            const RunSignature& signature,
                                                            const EngineOptions& options) const {
     // Who says how many iterations, or shuffles them, means tokens.
-    const bool keeps_loops = options.window == 0 && !options.schedule_seed;
+    const bool keeps_loops = options.parallel.window == 0 && options.testing.schedule_seed == 0;
     dataflow::RunSettings settings;
     settings.compile = options.compile;
     if (compiles_first_) settings.compile = {.mode = CompileWhen::Mode::kFirst};
     GYRE_ASSIGN_OR_RETURN(
         auto plan, dataflow::Plan::Make(program, signature,
                                         {.keeps_loops = keeps_loops, .compile = settings.compile}));
-    settings.window = options.window;
-    settings.threads = options.schedule_seed ? 1 : options.threads;
+    settings.parallel = options.parallel;
+    if (options.testing.schedule_seed != 0) settings.parallel.threads = 1;
+    settings.testing = options.testing;
     settings.pool = &ThreadPool::Shared();
-    settings.schedule_seed = options.schedule_seed;
     return std::unique_ptr<Executable>(std::make_unique<DataflowExecutable>(
         std::move(program), signature, std::move(plan), settings));
   }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/env.h"
 #include "base/status.h"
 #include "devices/copy.h"
 

@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "base/cancellation.h"
 #include "devices/device.h"
+#include "gyre/core/options.h"
 #include "ops/rendezvous.h"
 
 namespace gyre::dataflow {

@@ -195,10 +195,11 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
   result.num_parts = static_cast<int>(cut.partition.parts.size());
   if (local.empty()) return result;
   RunSettings settings;
-  settings.window = options.window;
-  settings.threads = std::max<int>(1, options.threads / static_cast<int>(local.size()));
+  settings.parallel = options.parallel;
+  settings.parallel.threads =
+      std::max<int>(1, options.parallel.threads / static_cast<int>(local.size()));
+  settings.testing = options.testing;
   settings.pool = &ThreadPool::Shared();
-  settings.schedule_seed = options.schedule_seed;
   settings.spin_nanos = SpinNanos(local.size());
   result.feeds = Renumber(static_cast<int>(signature.feeds.size()), local, &place::Part::feeds);
   result.fetches =
@@ -213,8 +214,8 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
     parts.push_back({name.ToString(), device, std::move(part->feeds), std::move(part->fetches),
                      std::make_unique<RunsOfPlan>(std::move(plan), settings)});
   }
-  result.executable =
-      std::make_unique<DeviceExecutable>(std::move(parts), result.fetches.size(), settings.threads);
+  result.executable = std::make_unique<DeviceExecutable>(std::move(parts), result.fetches.size(),
+                                                         settings.parallel.threads);
   return result;
 }
 

@@ -19,7 +19,7 @@
 
 #include "exec/dataflow/counts.h"
 #include "exec/dataflow/plan.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre::dataflow {
 

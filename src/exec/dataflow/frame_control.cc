@@ -184,11 +184,11 @@ Frame* FrameControl::OpenFrame(Iteration& parent, FrameIndex index) {
   frame->activation = parent.frame->activation;
   frame->parent = parent.frame;
   frame->parent_iteration = &parent;
-  const int64_t limit = Limit(plan, run_.settings().window);
-  if (explore_ && run_.settings().window == 0) {
+  const int64_t limit = Limit(plan, run_.settings().parallel.window);
+  if (explore_ && run_.settings().parallel.window == 0) {
     frame->window = 1 + static_cast<int64_t>((*explore_)() % static_cast<uint64_t>(limit));
   } else {
-    const bool wide = run_.settings().window > 0 ||
+    const bool wide = run_.settings().parallel.window > 0 ||
                       (run_.may_share() && plan.is_heavy.load(std::memory_order_relaxed));
     frame->window = wide ? limit : std::min<int64_t>(limit, kNarrow);
   }
@@ -334,7 +334,7 @@ Iteration* FrameControl::EndFrame(Frame* frame, uint64_t dead_exits, int64_t* ch
 }
 
 void FrameControl::Widen(Frame* frame) {
-  if (run_.settings().window > 0) return;
+  if (run_.settings().parallel.window > 0) return;
   for (int i = 0; i < kMaxWidened; ++i) {
     if (frame->parent == nullptr) {
       if (frame->activation->caller.iteration == nullptr) return;

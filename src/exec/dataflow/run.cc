@@ -51,7 +51,7 @@ class Run::Gate {
 };
 
 Run::Run(const Plan& plan, const RunSettings& settings) : RunControl(plan, settings) {
-  workers_.resize(std::max(settings.threads, 1));
+  workers_.resize(std::max(settings.parallel.threads, 1));
   workers_[0].worker = std::make_unique<Worker>(*this, 0);
 }
 
@@ -100,7 +100,7 @@ void Run::AskForHelp() {
   {
     const std::lock_guard lock(mutex_);
     if (parked_ > 0) return NotifyAll();
-    if (active_ + asked_ >= settings().threads - 1) return;
+    if (active_ + asked_ >= settings().parallel.threads - 1) return;
     if (!shared_.load(std::memory_order_relaxed)) {
       // All at once, while nobody else is here: workers look at each other without a lock.
       for (size_t i = 1; i < workers_.size(); ++i) {
@@ -115,7 +115,7 @@ void Run::AskForHelp() {
     asked_nanos_ = SystemClock().NowNanos();
   }
   try {
-    settings().pool->Submit([gate = gate_] { gate->Help(); }, settings().threads - 1);
+    settings().pool->Submit([gate = gate_] { gate->Help(); }, settings().parallel.threads - 1);
   } catch (const std::bad_alloc&) {  // nobody comes
     const std::lock_guard lock(mutex_);
     --asked_;

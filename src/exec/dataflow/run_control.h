@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +22,10 @@
 namespace gyre::dataflow {
 
 struct RunSettings {
-  int window = 0;       // as EngineOptions::window
+  ParallelOptions parallel = {.threads = 1};
+  TestingOptions testing;
   CompileWhen compile;  // as Plan::Options has it
-  int threads = 1;      // that work on a run at most
   ThreadPool* pool = nullptr;
-  std::optional<uint64_t> schedule_seed;  // as EngineOptions::schedule_seed
   // For how long worker 0 looks out for what other devices send before it sleeps.
   int64_t spin_nanos = 0;
 };
@@ -41,7 +39,7 @@ class RunControl {
 
   const Plan& plan() const { return plan_; }
   const RunSettings& settings() const { return settings_; }
-  bool may_share() const { return settings_.threads > 1; }  // other threads may join
+  bool may_share() const { return settings_.parallel.threads > 1; }  // other threads may join
   const Tensor& feed(int i) const { return feeds_[i]; }
   RunEnv& env() const { return *env_; }
   RunObserver* observer() const { return hooks_.observer; }

@@ -43,7 +43,7 @@ void Worker::Begin(bool shared) {
 
 void Worker::WorkToTheEnd() {
   Begin(false);
-  if (explore_) explore_->seed(*run_.settings().schedule_seed + run_.env().run_id);
+  if (explore_) explore_->seed(run_.settings().testing.schedule_seed + run_.env().run_id);
   FailIfOutOfMemory([&] {
     frames_.StartMain(run_.plan().main());
     do {

@@ -17,7 +17,8 @@ class Worker {
  public:
   Worker(Run& run, int index)
       : Worker(run, index,
-               run.settings().schedule_seed ? std::make_unique<std::mt19937_64>() : nullptr) {}
+               run.settings().testing.schedule_seed != 0 ? std::make_unique<std::mt19937_64>()
+                                                         : nullptr) {}
 
   // The run's own thread: works until the run has ended.
   void WorkToTheEnd();

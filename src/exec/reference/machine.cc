@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/attention.h"
+#include "base/env.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "exec/reference/reference_engine.h"
@@ -295,7 +296,7 @@ class ReferenceEngineImpl final : public Engine {
                                                       const EngineOptions& options) const override {
     GYRE_ASSIGN_OR_RETURN(auto plan, reference::ReferencePlan::Make(std::move(program), signature));
     return std::unique_ptr<Executable>(
-        std::make_unique<ReferenceExecutable>(std::move(plan), options.window));
+        std::make_unique<ReferenceExecutable>(std::move(plan), options.parallel.window));
   }
 };
 

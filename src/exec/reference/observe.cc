@@ -1,6 +1,7 @@
 // What observers and probes are told: the loops, branches and calls around a node.
 #include <algorithm>
 
+#include "base/env.h"
 #include "exec/reference/machine.h"
 
 namespace gyre::reference {

@@ -4,7 +4,7 @@
 
 #include "front/error.h"
 #include "front/functions/graph_builder.h"
-#include "front/literal.h"
+#include "session/literal.h"
 
 namespace gyre::internal {
 namespace {

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "front/error.h"
-#include "front/literal.h"
 #include "front/op_call.h"
 #include "ops/functions/registry.h"
 #include "ops/registry.h"
+#include "session/literal.h"
 
 namespace gyre::internal {
 

@@ -35,6 +35,7 @@ constexpr char kHeaderTop[] =
 #include <string>
 #include <vector>
 
+#include "gyre/core/export.h"
 #include "gyre/value.h"
 
 namespace gyre::op {
@@ -50,6 +51,7 @@ constexpr char kFunctionsTop[] =
 #include <string>
 #include <vector>
 
+#include "gyre/core/export.h"
 #include "gyre/math.h"
 #include "gyre/value.h"
 
@@ -198,8 +200,9 @@ class Binding {
   }
 
   std::string Declaration() const {
-    return absl::StrCat("\n", OptionsStruct(), ResultStruct(), Comment(), ResultType(), " ",
-                        op_.name, "(", Parameters(/*with_defaults=*/true), ");\n");
+    return absl::StrCat("\n", OptionsStruct(), ResultStruct(), Comment(), "GYRE_EXPORT ",
+                        ResultType(), " ", op_.name, "(", Parameters(/*with_defaults=*/true),
+                        ");\n");
   }
 
   std::string Definition() const {
@@ -208,7 +211,7 @@ class Binding {
   }
 
   std::string PublicDeclaration() const {
-    return absl::StrCat("\n", Wrapped(op_.doc), PublicHead(), ";\n");
+    return absl::StrCat("\n", Wrapped(op_.doc), "GYRE_EXPORT ", PublicHead(), ";\n");
   }
 
   std::string PublicDefinition() const {
@@ -320,7 +323,8 @@ class FunctionBinding {
   explicit FunctionBinding(const PublicFunction& function) : function_(function) {}
 
   std::string Declaration() const {
-    return absl::StrCat("\n", ResultStruct(), Wrapped(function_.doc), Head(true), ";\n");
+    return absl::StrCat("\n", ResultStruct(), Wrapped(function_.doc), "GYRE_EXPORT ", Head(true),
+                        ";\n");
   }
 
   std::string Definition() const {

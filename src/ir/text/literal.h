@@ -19,7 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/hash_map.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 #include "ir/attr.h"
 #include "ir/text/reader.h"
 #include "ir/text/tensor.h"

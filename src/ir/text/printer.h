@@ -25,7 +25,8 @@
 #include <functional>
 #include <string>
 
-#include "gyre/shape.h"
+#include "base/internal_export.h"
+#include "gyre/core/shape.h"
 #include "ir/program.h"
 #include "ir/text/tensor.h"
 
@@ -41,7 +42,8 @@ struct PrintOptions {
   std::function<PartialShape(const Function& function, Endpoint e)> shape_of;
 };
 
-std::string PrintProgram(const Program& program, const PrintOptions& options = {});
+GYRE_INTERNAL_EXPORT std::string PrintProgram(const Program& program,
+                                              const PrintOptions& options = {});
 // One `graph { … }` or `func @name … { … }` block. Requirement: edges lead to existing nodes.
 std::string PrintFunction(const Function& function, const PrintOptions& options = {});
 // One line, without the line end.

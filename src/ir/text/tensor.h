@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ir/text/reader.h"
 
 namespace gyre {

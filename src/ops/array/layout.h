@@ -9,8 +9,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 
 namespace gyre {

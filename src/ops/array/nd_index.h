@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ir/batch_context.h"
 #include "ops/kernel.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 #include "ops/array/layout.h"
 #include "ops/kernel.h"
 

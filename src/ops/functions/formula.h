@@ -21,8 +21,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "base/internal_export.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 #include "ir/attr.h"
 
 namespace gyre {
@@ -47,7 +48,7 @@ class Term {
 };
 
 // Where the ops of a formula go. Throws what goes wrong.
-class FormulaBuilder {
+class GYRE_INTERNAL_EXPORT FormulaBuilder {
  public:
   virtual ~FormulaBuilder() = default;
 

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/internal_export.h"
 
 namespace gyre {
 
@@ -18,8 +19,8 @@ namespace gyre {
 //
 // Sources: Glorot and Bengio, Understanding the difficulty of training deep feedforward networks
 // (2010); He et al., Delving deep into rectifiers (2015).
-absl::StatusOr<double> VarianceSpread(double scale, absl::string_view mode,
-                                      absl::string_view distribution,
-                                      absl::Span<const int64_t> shape);
+GYRE_INTERNAL_EXPORT absl::StatusOr<double> VarianceSpread(double scale, absl::string_view mode,
+                                                           absl::string_view distribution,
+                                                           absl::Span<const int64_t> shape);
 
 }  // namespace gyre

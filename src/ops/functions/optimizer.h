@@ -9,12 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "ir/attr.h"
 #include "ops/functions/formula.h"
 
 namespace gyre {
 
-struct OptimizerRule {
+struct GYRE_INTERNAL_EXPORT OptimizerRule {
   struct Input {
     enum class Kind { kVariable, kSlot, kNumber, kGradient };
     Kind kind;
@@ -41,11 +42,12 @@ struct OptimizerRule {
 
 // Stochastic gradient descent; momentum 0: none. INVALID_ARGUMENT for a momentum that is negative
 // or not finite, and nesterov without one.
-absl::StatusOr<OptimizerRule> SgdRule(double momentum, bool nesterov);
+GYRE_INTERNAL_EXPORT absl::StatusOr<OptimizerRule> SgdRule(double momentum, bool nesterov);
 
 // Adam, algorithm 1 of Kingma and Ba (2015). The op is that of the paper's section 2, which adds ε̂
 // to √v before the correction: it is told ε̂ = ε √(1 - β2^t). INVALID_ARGUMENT for a beta outside of
 // [0, 1), and an epsilon that is negative or not finite.
-absl::StatusOr<OptimizerRule> AdamRule(double beta1, double beta2, double epsilon);
+GYRE_INTERNAL_EXPORT absl::StatusOr<OptimizerRule> AdamRule(double beta1, double beta2,
+                                                            double epsilon);
 
 }  // namespace gyre

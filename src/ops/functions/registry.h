@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/internal_export.h"
 #include "ir/op_def.h"
 #include "ops/functions/formula.h"
 
@@ -66,7 +67,7 @@ struct FunctionRegistration {
   FormulaFn formula = nullptr;
 };
 
-class FunctionRegistry {
+class GYRE_INTERNAL_EXPORT FunctionRegistry {
  public:
   void Add(FunctionRegistration registration);
 
@@ -82,9 +83,9 @@ class FunctionRegistry {
 };
 
 // Those of this process. Built on first use; lives for ever.
-const FunctionRegistry& Functions();
+GYRE_INTERNAL_EXPORT const FunctionRegistry& Functions();
 
 // Which of the inputs of `op` each of so many operands is for. (One of the inputs may be a list.)
-std::vector<int> InputOfOperands(const OpDef& op, size_t operands);
+GYRE_INTERNAL_EXPORT std::vector<int> InputOfOperands(const OpDef& op, size_t operands);
 
 }  // namespace gyre

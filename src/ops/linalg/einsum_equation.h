@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 
 namespace gyre {
 

@@ -7,7 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 #include "ops/kernel.h"
 
 namespace gyre {

@@ -17,7 +17,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 

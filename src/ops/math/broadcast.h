@@ -8,7 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 
 namespace gyre {
 

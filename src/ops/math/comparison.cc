@@ -71,14 +71,20 @@ using GreaterEqualKernel = Binary<GreaterEqualFn, T>;
 
 // bool and the quantised types are compared as the integers that they are stored as.
 DType StoredAs(DType dtype) {
-  if (dtype != DType::kBool && !IsQuantized(dtype)) return dtype;
-  switch (DTypeSize(dtype)) {
-    case 1:
+  switch (dtype) {
+    case DType::kBool:
+    case DType::kQuint8:
       return DType::kUint8;
-    case 2:
+    case DType::kQint8:
+      return DType::kInt8;
+    case DType::kQint16:
+      return DType::kInt16;
+    case DType::kQuint16:
       return DType::kUint16;
+    case DType::kQint32:
+      return DType::kInt32;
     default:
-      return DType::kUint32;
+      return dtype;
   }
 }
 

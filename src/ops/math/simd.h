@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 
 namespace gyre {
 

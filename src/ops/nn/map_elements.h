@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ir/shape_context.h"
 #include "ops/kernel.h"
 #include "ops/reduction/numeric.h"

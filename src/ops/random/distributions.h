@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 #include "ops/random/philox.h"
 

@@ -9,7 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 #include "ir/shape_context.h"
 #include "ops/kernel.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gyre/shape.h"
+#include "gyre/core/shape.h"
 
 namespace gyre {
 

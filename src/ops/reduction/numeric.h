@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 #include "ops/dispatch.h"
 
 namespace gyre {

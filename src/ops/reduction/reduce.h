@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 #include "ops/reduction/axes.h"
 

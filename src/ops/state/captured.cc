@@ -18,7 +18,7 @@ namespace {
 // A variable without a value is no mistake before somebody uses the value: the loop that it is
 // captured for may make no iteration.
 absl::Status CaptureVariable(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, ctx.output_dtype(0)));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, ctx.output_dtype(0)));
   Tensor value = variable->Read();
   if (!value.has_value()) {
     GYRE_ASSIGN_OR_RETURN(value, ctx.Allocate(ctx.output_dtype(0), Shape::Vector(0)));
@@ -28,7 +28,7 @@ absl::Status CaptureVariable(KernelContext& ctx) {
 }
 
 absl::Status CapturedValue(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const Variable* variable, VariableInput(ctx, 0, ctx.output_dtype(0)));
+  GYRE_ASSIGN_OR_RETURN(const VariableObject* variable, VariableInput(ctx, 0, ctx.output_dtype(0)));
   const bool may_be_missing = ctx.input(1).num_elements() == 0 && ctx.input(1).rank() == 1;
   if (may_be_missing) GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, 0, *variable, variable->Read()));
   ctx.set_output(0, ctx.TakeInput(1));

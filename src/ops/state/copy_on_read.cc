@@ -8,7 +8,7 @@ namespace {
 // Reading a variable never copies here: values are immutable. What is left is to see that the
 // handle leads to one.
 absl::Status DisableCopyOnRead(KernelContext& ctx) {
-  return ResourceInput<Variable>(ctx, 0).status();
+  return ResourceInput<VariableObject>(ctx, 0).status();
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/cancellation.h"
+#include "gyre/core/options.h"
 #include "ops/memory.h"
 #include "ops/state/resource.h"
 

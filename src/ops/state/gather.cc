@@ -48,7 +48,7 @@ std::string Position(const Shape& shape, int64_t i) {
 }
 
 absl::StatusOr<Tensor> ReadParams(const KernelContext& ctx, DType dtype) {
-  GYRE_ASSIGN_OR_RETURN(const Variable* variable, VariableInput(ctx, 0, dtype));
+  GYRE_ASSIGN_OR_RETURN(const VariableObject* variable, VariableInput(ctx, 0, dtype));
   Tensor value = variable->Read();
   GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, 0, *variable, value));
   return value;

@@ -34,9 +34,9 @@ class TrainedVariables {
   // `grad`: which input is the gradient.
   static absl::StatusOr<std::unique_ptr<TrainedVariables>> Open(const KernelContext& ctx,
                                                                 DType dtype, int count, int grad) {
-    std::vector<Variable*> variables;
+    std::vector<VariableObject*> variables;
     for (int i = 0; i < count; ++i) {
-      GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, i, dtype));
+      GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, i, dtype));
       variables.push_back(variable);
     }
     std::unique_ptr<TrainedVariables> opened(new TrainedVariables(std::move(variables)));
@@ -50,7 +50,7 @@ class TrainedVariables {
   }
 
  private:
-  explicit TrainedVariables(std::vector<Variable*> variables)
+  explicit TrainedVariables(std::vector<VariableObject*> variables)
       : variables_(std::move(variables)), lock_(absl::MakeConstSpan(variables_)) {}
 
   absl::Status Check(const KernelContext& ctx, const Shape& grad) {
@@ -63,12 +63,12 @@ class TrainedVariables {
             value.shape().ToString(), " ", grad.ToString()));
       }
     }
-    for (Variable* variable : variables_)
+    for (VariableObject* variable : variables_)
       GYRE_RETURN_IF_ERROR(MakeWritable(ctx, lock_.value(*variable)));
     return absl::OkStatus();
   }
 
-  const std::vector<Variable*> variables_;
+  const std::vector<VariableObject*> variables_;
   VariableLock lock_;
 };
 

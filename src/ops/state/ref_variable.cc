@@ -20,7 +20,7 @@ struct VariableAttrs {
 };
 
 absl::Status MakeVariable(KernelContext& ctx, const VariableAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Variable> variable,
+  GYRE_ASSIGN_OR_RETURN(RefPtr<VariableObject> variable,
                         NamedVariable(ctx, attrs.where, attrs.dtype, attrs.shape));
   ctx.set_output(0, Tensor::FromRef(attrs.dtype, std::move(variable)));
   return absl::OkStatus();
@@ -46,7 +46,7 @@ absl::Status MakeTemporary(KernelContext& ctx, const TemporaryAttrs& attrs) {
         absl::StrCat("a temporary variable needs a known shape, not ", attrs.shape.ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor value, ctx.AllocateZeros(attrs.dtype, *shape));
-  auto variable = MakeRef<Variable>(attrs.name, attrs.dtype, attrs.shape);
+  auto variable = MakeRef<VariableObject>(attrs.name, attrs.dtype, attrs.shape);
   variable->Assign(std::move(value));
   ctx.set_output(0, Tensor::FromRef(attrs.dtype, std::move(variable)));
   return absl::OkStatus();
@@ -60,7 +60,7 @@ struct DestroyTemporaryAttrs {
 };
 
 absl::Status DestroyTemporary(KernelContext& ctx, const DestroyTemporaryAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, attrs.dtype));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, attrs.dtype));
   if (variable->name() != attrs.name) {
     return absl::InvalidArgumentError(
         absl::StrCat("var_name is ", attrs.name, ", but the reference is to ", variable->name()));
@@ -72,7 +72,7 @@ absl::Status DestroyTemporary(KernelContext& ctx, const DestroyTemporaryAttrs& a
 }
 
 absl::Status IsInitialized(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const Variable* variable, ResourceInput<Variable>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(const VariableObject* variable, ResourceInput<VariableObject>(ctx, 0));
   ctx.set_output(0, Tensor::Scalar(variable->Read().has_value()));
   return absl::OkStatus();
 }
@@ -85,7 +85,7 @@ struct AssignAttrs {
 };
 
 absl::Status AssignRef(KernelContext& ctx, const AssignAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, attrs.dtype));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, attrs.dtype));
   const Shape& shape = ctx.input(1).shape();
   if (attrs.validate_shape) {
     const Tensor old = variable->Read();
@@ -113,7 +113,7 @@ struct UpdateAttrs {
 
 template <UpdateOp op>
 absl::Status UpdateRef(KernelContext& ctx, const UpdateAttrs<op>& attrs) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, attrs.dtype));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, attrs.dtype));
   GYRE_RETURN_IF_ERROR(UpdateVariable(ctx, op, 0, *variable, ctx.input(1)));
   ctx.set_output(0, ctx.TakeInput(0));
   return absl::OkStatus();

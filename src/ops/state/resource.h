@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 
 namespace gyre {

@@ -13,7 +13,7 @@ namespace {
 
 absl::StatusOr<Tensor> MakeHandle(const KernelContext& ctx, const ResourceName& where, DType dtype,
                                   const PartialShape& shape) {
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Variable> variable, NamedVariable(ctx, where, dtype, shape));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<VariableObject> variable, NamedVariable(ctx, where, dtype, shape));
   return Tensor::FromObject(DType::kResource, std::move(variable));
 }
 
@@ -85,7 +85,7 @@ struct ReadAttrs {
 
 absl::Status ReadVariables(KernelContext& ctx, const ReadAttrs&) {
   for (int i = 0; i < ctx.num_inputs(); ++i) {
-    GYRE_ASSIGN_OR_RETURN(const Variable* variable, ResourceInput<Variable>(ctx, i));
+    GYRE_ASSIGN_OR_RETURN(const VariableObject* variable, ResourceInput<VariableObject>(ctx, i));
     if (variable->dtype() != ctx.output_dtype(i)) {
       return absl::InvalidArgumentError(
           absl::StrCat("Trying to read variable ", variable->name(), " with wrong dtype. Expected ",
@@ -104,7 +104,7 @@ struct AssignAttrs {
 };
 
 absl::Status AssignVariable(KernelContext& ctx, const AssignAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, ResourceInput<Variable>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, ResourceInput<VariableObject>(ctx, 0));
   const Tensor& value = ctx.input(1);
   if (variable->dtype() != value.dtype()) {
     return absl::InvalidArgumentError(
@@ -135,18 +135,18 @@ struct UpdateAttrs {
 
 template <UpdateOp op>
 absl::Status UpdateResource(KernelContext& ctx, const UpdateAttrs<op>& attrs) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, attrs.dtype));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, attrs.dtype));
   return UpdateVariable(ctx, op, 0, *variable, ctx.input(1));
 }
 
 absl::Status IsInitialized(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const Variable* variable, ResourceInput<Variable>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(const VariableObject* variable, ResourceInput<VariableObject>(ctx, 0));
   ctx.set_output(0, Tensor::Scalar(variable->Read().has_value()));
   return absl::OkStatus();
 }
 
 absl::Status VariableShape(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const Variable* variable, ResourceInput<Variable>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(const VariableObject* variable, ResourceInput<VariableObject>(ctx, 0));
   const Tensor value = variable->Read();
   GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, 0, *variable, value));
   GYRE_ASSIGN_OR_RETURN(Tensor dims,

@@ -73,7 +73,7 @@ absl::Status ScatterRows(const KernelContext& ctx, UpdateOp op, Tensor& params,
 
 template <UpdateOp op>
 absl::Status Scatter(KernelContext& ctx, const ScatterAttrs<op>& attrs) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, VariableInput(ctx, 0, attrs.dtype));
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, attrs.dtype));
   {
     const VariableLock lock(*variable);
     Tensor& params = lock.value(*variable);

@@ -8,8 +8,8 @@
 
 namespace gyre {
 
-TensorArray::TensorArray(std::string name, const Options& options, int64_t size,
-                         MemoryBudget* budget)
+TensorArrayObject::TensorArrayObject(std::string name, const Options& options, int64_t size,
+                                     MemoryBudget* budget)
     : Resource(std::move(name)),
       options_(options),
       may_grow_(options.dynamic_size),
@@ -17,22 +17,22 @@ TensorArray::TensorArray(std::string name, const Options& options, int64_t size,
       element_shape_(options.element_shape),
       charge_(budget) {}
 
-TensorArray::~TensorArray() { Destroy(); }
+TensorArrayObject::~TensorArrayObject() { Destroy(); }
 
-absl::Status TensorArray::Charge() {
+absl::Status TensorArrayObject::Charge() {
   std::lock_guard lock(mutex_);
-  return charge_.Set(sizeof(TensorArray));
+  return charge_.Set(sizeof(TensorArrayObject));
 }
 
-absl::Status TensorArray::Error(absl::string_view what) const {
+absl::Status TensorArrayObject::Error(absl::string_view what) const {
   return absl::InvalidArgumentError(absl::StrCat("TensorArray ", name(), ": ", what));
 }
 
-absl::Status TensorArray::CheckOpen() const {
+absl::Status TensorArrayObject::CheckOpen() const {
   return closed_ ? Error("It has already been closed.") : absl::OkStatus();
 }
 
-absl::StatusOr<TensorArray::Element*> TensorArray::At(int64_t index) {
+absl::StatusOr<TensorArrayObject::Element*> TensorArrayObject::At(int64_t index) {
   const size_t chunk = static_cast<size_t>(index / kChunkSize);
   if (chunk >= chunks_.size()) {
     const size_t spine = std::max(chunk + 1, 2 * chunks_.size());
@@ -47,13 +47,13 @@ absl::StatusOr<TensorArray::Element*> TensorArray::At(int64_t index) {
   return &(*chunks_[chunk])[static_cast<size_t>(index % kChunkSize)];
 }
 
-std::shared_ptr<const Shape> TensorArray::ShareShape(const Shape& shape) {
+std::shared_ptr<const Shape> TensorArrayObject::ShareShape(const Shape& shape) {
   if (last_shape_ == nullptr || *last_shape_ != shape)
     last_shape_ = std::make_shared<const Shape>(shape);
   return last_shape_;
 }
 
-absl::Status TensorArray::CheckValue(int64_t index, const Tensor& value) const {
+absl::Status TensorArrayObject::CheckValue(int64_t index, const Tensor& value) const {
   if (value.dtype() != options_.dtype) {
     return Error(absl::StrCat("Could not write to TensorArray index ", index,
                               " because the value dtype is ", DTypeName(value.dtype()),
@@ -69,7 +69,7 @@ absl::Status TensorArray::CheckValue(int64_t index, const Tensor& value) const {
   return absl::OkStatus();
 }
 
-absl::Status TensorArray::Write(KernelContext& ctx, int64_t index, Tensor value) {
+absl::Status TensorArrayObject::Write(KernelContext& ctx, int64_t index, Tensor value) {
   std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (index < 0 || (!may_grow_ && index >= size_)) {
@@ -94,8 +94,8 @@ absl::Status TensorArray::Write(KernelContext& ctx, int64_t index, Tensor value)
   return absl::OkStatus();
 }
 
-absl::Status TensorArray::Aggregate(KernelContext& ctx, int64_t index, Element& element,
-                                    Tensor value) {
+absl::Status TensorArrayObject::Aggregate(KernelContext& ctx, int64_t index, Element& element,
+                                          Tensor value) {
   const Shape& existing = element.value.has_value() ? element.value.shape() : *element.shape;
   if (existing != value.shape()) {
     return Error(absl::StrCat("Could not aggregate to TensorArray index ", index,
@@ -116,7 +116,7 @@ absl::Status TensorArray::Aggregate(KernelContext& ctx, int64_t index, Element& 
                         value.raw_data(), value.num_elements(), 1);
 }
 
-absl::StatusOr<Tensor> TensorArray::Read(const KernelContext& ctx, int64_t index) {
+absl::StatusOr<Tensor> TensorArrayObject::Read(const KernelContext& ctx, int64_t index) {
   std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (index < 0 || (!is_gradient_ && index >= size_)) {
@@ -145,8 +145,8 @@ absl::StatusOr<Tensor> TensorArray::Read(const KernelContext& ctx, int64_t index
   return value;
 }
 
-absl::StatusOr<Tensor> TensorArray::ZeroElement(const KernelContext& ctx, int64_t index,
-                                                const Element& element) const {
+absl::StatusOr<Tensor> TensorArrayObject::ZeroElement(const KernelContext& ctx, int64_t index,
+                                                      const Element& element) const {
   if (element.shape != nullptr) return ctx.AllocateZeros(options_.dtype, *element.shape);
   const std::optional<Shape> shape = element_shape_.ToShape();
   if (!shape) {
@@ -160,18 +160,18 @@ absl::StatusOr<Tensor> TensorArray::ZeroElement(const KernelContext& ctx, int64_
   return ctx.AllocateZeros(options_.dtype, *shape);
 }
 
-absl::StatusOr<int64_t> TensorArray::Size() const {
+absl::StatusOr<int64_t> TensorArrayObject::Size() const {
   std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   return size_;
 }
 
-bool TensorArray::dynamic_size() const {
+bool TensorArrayObject::dynamic_size() const {
   std::lock_guard lock(mutex_);
   return may_grow_;
 }
 
-absl::StatusOr<PartialShape> TensorArray::NarrowElementShape(const PartialShape& shape) {
+absl::StatusOr<PartialShape> TensorArrayObject::NarrowElementShape(const PartialShape& shape) {
   std::lock_guard lock(mutex_);
   absl::StatusOr<PartialShape> both = element_shape_.Intersect(shape);
   if (!both.ok()) {
@@ -183,8 +183,8 @@ absl::StatusOr<PartialShape> TensorArray::NarrowElementShape(const PartialShape&
   return both;
 }
 
-absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view source,
-                                                          absl::Span<const int64_t> prefix) {
+absl::StatusOr<RefPtr<TensorArrayObject>> TensorArrayObject::Gradient(
+    absl::string_view source, absl::Span<const int64_t> prefix) {
   std::lock_guard lock(mutex_);
   GYRE_RETURN_IF_ERROR(CheckOpen());
   if (aggregated_) {
@@ -194,7 +194,7 @@ absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view sour
         "performed to the same index.");
   }
   may_grow_ = false;
-  RefPtr<TensorArray>& gradient = gradients_[std::string(source)];
+  RefPtr<TensorArrayObject>& gradient = gradients_[std::string(source)];
   if (gradient) return gradient;
   Options options;
   options.dtype = options_.dtype;
@@ -204,8 +204,8 @@ absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view sour
     dims.insert(dims.end(), element_shape_.dims().begin(), element_shape_.dims().end());
     options.element_shape = PartialShape(std::move(dims));
   }
-  auto made =
-      MakeRef<TensorArray>(absl::StrCat(name(), "@", source), options, size_, charge_.budget());
+  auto made = MakeRef<TensorArrayObject>(absl::StrCat(name(), "@", source), options, size_,
+                                         charge_.budget());
   GYRE_RETURN_IF_ERROR(made->Charge());
   made->is_gradient_ = true;
   for (size_t c = 0; c < chunks_.size(); ++c) {
@@ -221,8 +221,8 @@ absl::StatusOr<RefPtr<TensorArray>> TensorArray::Gradient(absl::string_view sour
   return made;
 }
 
-absl::Status TensorArray::ExpectShape(int64_t index, const Shape& shape,
-                                      absl::Span<const int64_t> prefix) {
+absl::Status TensorArrayObject::ExpectShape(int64_t index, const Shape& shape,
+                                            absl::Span<const int64_t> prefix) {
   Dims dims(prefix.begin(), prefix.end());
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
   GYRE_ASSIGN_OR_RETURN(const Shape expected, Shape::Make(dims));
@@ -233,16 +233,16 @@ absl::Status TensorArray::ExpectShape(int64_t index, const Shape& shape,
   return absl::OkStatus();
 }
 
-bool TensorArray::Destroy() {
+bool TensorArrayObject::Destroy() {
   decltype(chunks_) chunks;
-  std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients;
+  std::map<std::string, RefPtr<TensorArrayObject>, std::less<>> gradients;
   bool was_open = false;
   {
     std::lock_guard lock(mutex_);
     was_open = !std::exchange(closed_, true);
     gradients.swap(gradients_);
     chunks.swap(chunks_);
-    charge_.Set(std::min<int64_t>(charge_.bytes(), sizeof(TensorArray))).IgnoreError();
+    charge_.Set(std::min<int64_t>(charge_.bytes(), sizeof(TensorArrayObject))).IgnoreError();
   }
   for (const std::unique_ptr<Chunk>& chunk : chunks) {
     for (size_t i = 0; chunk != nullptr && i < chunk->size(); ++i)

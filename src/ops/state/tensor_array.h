@@ -17,7 +17,7 @@
 
 namespace gyre {
 
-class TensorArray final : public Resource {
+class TensorArrayObject final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "TensorArray";
 
@@ -31,8 +31,8 @@ class TensorArray final : public Resource {
 
   // The array's own bytes are charged to `budget`, which may be null: those of the object by
   // Charge, those of its structure as it grows.
-  TensorArray(std::string name, const Options& options, int64_t size, MemoryBudget* budget);
-  ~TensorArray() override;
+  TensorArrayObject(std::string name, const Options& options, int64_t size, MemoryBudget* budget);
+  ~TensorArrayObject() override;
 
   // Before anything else; RESOURCE_EXHAUSTED when the object does not fit.
   absl::Status Charge();
@@ -53,8 +53,8 @@ class TensorArray final : public Resource {
   // The array that collects the gradient of this one in the differentiation called `source`: made
   // by the first call, with the shapes of this array's elements after `prefix`. From then on this
   // array does not grow.
-  absl::StatusOr<RefPtr<TensorArray>> Gradient(absl::string_view source,
-                                               absl::Span<const int64_t> prefix);
+  absl::StatusOr<RefPtr<TensorArrayObject>> Gradient(absl::string_view source,
+                                                     absl::Span<const int64_t> prefix);
 
   // Drops the elements: the array is closed. False when it was already.
   bool Destroy() override;
@@ -95,7 +95,7 @@ class TensorArray final : public Resource {
   std::vector<std::unique_ptr<Chunk>> chunks_;  // null: never touched
   std::shared_ptr<const Shape> last_shape_;
   MemoryCharge charge_;
-  std::map<std::string, RefPtr<TensorArray>, std::less<>> gradients_;
+  std::map<std::string, RefPtr<TensorArrayObject>, std::less<>> gradients_;
 };
 
 }  // namespace gyre

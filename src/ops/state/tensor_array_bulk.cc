@@ -42,7 +42,7 @@ absl::StatusOr<absl::Span<const int32_t>> IndicesInput(const KernelContext& ctx)
   return indices.values<int32_t>();
 }
 
-absl::StatusOr<std::vector<Tensor>> ReadAll(const KernelContext& ctx, TensorArray& array,
+absl::StatusOr<std::vector<Tensor>> ReadAll(const KernelContext& ctx, TensorArrayObject& array,
                                             absl::Span<const int32_t> indices) {
   std::vector<Tensor> values;
   for (const int32_t index : indices) {
@@ -60,7 +60,7 @@ struct GatherAttrs {
 
 absl::Status Gather(KernelContext& ctx, const GatherAttrs& attrs) {
   const DType dtype = ctx.output_dtype(0);
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, dtype));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, TensorArrayInput(ctx, dtype));
   GYRE_ASSIGN_OR_RETURN(const PartialShape element, array->NarrowElementShape(attrs.element_shape));
   GYRE_ASSIGN_OR_RETURN(const absl::Span<const int32_t> indices, IndicesInput(ctx));
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, ReadAll(ctx, *array, indices));
@@ -95,7 +95,7 @@ absl::Status Gather(KernelContext& ctx, const GatherAttrs& attrs) {
 
 absl::Status Scatter(KernelContext& ctx) {
   const Tensor value = ctx.input(2);
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, value.dtype()));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, TensorArrayInput(ctx, value.dtype()));
   GYRE_ASSIGN_OR_RETURN(const absl::Span<const int32_t> indices, IndicesInput(ctx));
   if (value.rank() == 0) {
     return absl::InvalidArgumentError(
@@ -166,7 +166,7 @@ absl::StatusOr<Shape> ConcatShape(absl::Span<const Tensor> values, const Partial
 
 absl::Status Concat(KernelContext& ctx, const ConcatAttrs& attrs) {
   const DType dtype = ctx.output_dtype(0);
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, dtype));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, TensorArrayInput(ctx, dtype));
   GYRE_ASSIGN_OR_RETURN(const int64_t size, array->Size());
   std::vector<Tensor> values;
   for (int64_t i = 0; i < size; ++i) {
@@ -202,7 +202,7 @@ absl::Status CheckLengths(absl::Span<const int64_t> lengths, const Shape& value)
 absl::Status Split(KernelContext& ctx) {
   const Tensor value = ctx.input(1);
   const Tensor lengths = ctx.input(2);
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, value.dtype()));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, TensorArrayInput(ctx, value.dtype()));
   if (lengths.rank() != 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "Expected lengths to be a vector, received shape: ", lengths.shape().ToString()));

@@ -9,8 +9,8 @@
 
 namespace gyre {
 
-absl::StatusOr<TensorArray*> TensorArrayInput(const KernelContext& ctx, DType dtype) {
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, ResourceInput<TensorArray>(ctx, 0));
+absl::StatusOr<TensorArrayObject*> TensorArrayInput(const KernelContext& ctx, DType dtype) {
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, ResourceInput<TensorArrayObject>(ctx, 0));
   if (array->dtype() != dtype) {
     return absl::InvalidArgumentError(absl::StrCat(
         "TensorArray ", array->name(), ": TensorArray dtype is ", DTypeName(array->dtype()),
@@ -42,7 +42,7 @@ struct ArrayAttrs {
     options.identical_element_shapes = NodeAttr<bool>(node, "identical_element_shapes");
   }
   std::string name;
-  TensorArray::Options options;
+  TensorArrayObject::Options options;
 };
 
 absl::Status MakeArray(KernelContext& ctx, const ArrayAttrs& attrs) {
@@ -53,7 +53,7 @@ absl::Status MakeArray(KernelContext& ctx, const ArrayAttrs& attrs) {
   }
   const int32_t n = size.scalar<int32_t>();
   if (n < 0) return absl::InvalidArgumentError(absl::StrCat("Size should be >= 0, but is ", n));
-  auto array = MakeRef<TensorArray>(attrs.name, attrs.options, n, ctx.env().budget);
+  auto array = MakeRef<TensorArrayObject>(attrs.name, attrs.options, n, ctx.env().budget);
   GYRE_RETURN_IF_ERROR(array->Charge());
   ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(array)));
   ctx.set_output(1, Tensor::Scalar(0.0f));
@@ -67,7 +67,7 @@ struct GradAttrs {
 
 // Serves TensorArrayGradV3 (two inputs) and TensorArrayGradWithShape (three).
 absl::Status MakeGradient(KernelContext& ctx, const GradAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, ResourceInput<TensorArray>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, ResourceInput<TensorArrayObject>(ctx, 0));
   Shape prefix;
   if (ctx.num_inputs() > 2) {
     if (ctx.input(2).rank() != 1) {
@@ -76,7 +76,8 @@ absl::Status MakeGradient(KernelContext& ctx, const GradAttrs& attrs) {
     }
     GYRE_ASSIGN_OR_RETURN(prefix, ctx.ShapeInput(2, "shape_to_prepend"));
   }
-  GYRE_ASSIGN_OR_RETURN(RefPtr<TensorArray> gradient, array->Gradient(attrs.source, prefix.dims()));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<TensorArrayObject> gradient,
+                        array->Gradient(attrs.source, prefix.dims()));
   ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(gradient)));
   ctx.set_output(1, ctx.TakeInput(1));
   return absl::OkStatus();
@@ -92,7 +93,7 @@ absl::StatusOr<int32_t> IndexInput(const KernelContext& ctx) {
 }
 
 absl::Status WriteElement(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, ctx.input_dtype(2)));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, TensorArrayInput(ctx, ctx.input_dtype(2)));
   GYRE_ASSIGN_OR_RETURN(const int32_t index, IndexInput(ctx));
   GYRE_RETURN_IF_ERROR(array->Write(ctx, index, ctx.TakeInput(2)));
   ctx.set_output(0, ctx.TakeInput(3));
@@ -100,7 +101,7 @@ absl::Status WriteElement(KernelContext& ctx) {
 }
 
 absl::Status ReadElement(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, TensorArrayInput(ctx, ctx.output_dtype(0)));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, TensorArrayInput(ctx, ctx.output_dtype(0)));
   GYRE_ASSIGN_OR_RETURN(const int32_t index, IndexInput(ctx));
   GYRE_ASSIGN_OR_RETURN(Tensor value, array->Read(ctx, index));
   ctx.set_output(0, std::move(value));
@@ -108,7 +109,7 @@ absl::Status ReadElement(KernelContext& ctx) {
 }
 
 absl::Status ArraySize(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const TensorArray* array, ResourceInput<TensorArray>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(const TensorArrayObject* array, ResourceInput<TensorArrayObject>(ctx, 0));
   GYRE_ASSIGN_OR_RETURN(const int64_t size, array->Size());
   if (size > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(absl::StrCat("TensorArray ", array->name(), " has ", size,
@@ -119,7 +120,7 @@ absl::Status ArraySize(KernelContext& ctx) {
 }
 
 absl::Status CloseArray(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(TensorArray * array, ResourceInput<TensorArray>(ctx, 0));
+  GYRE_ASSIGN_OR_RETURN(TensorArrayObject * array, ResourceInput<TensorArrayObject>(ctx, 0));
   array->Destroy();
   return absl::OkStatus();
 }

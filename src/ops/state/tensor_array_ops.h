@@ -8,7 +8,7 @@
 namespace gyre {
 
 // The array at input 0. INVALID_ARGUMENT unless its elements are of type `dtype`.
-absl::StatusOr<TensorArray*> TensorArrayInput(const KernelContext& ctx, DType dtype);
+absl::StatusOr<TensorArrayObject*> TensorArrayInput(const KernelContext& ctx, DType dtype);
 
 // For shape rules: what is known of the elements of the array at input 0, which the op takes to be
 // of type `dtype`. INVALID_ARGUMENT when it is known to be of another.

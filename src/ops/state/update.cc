@@ -62,8 +62,8 @@ absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from
   });
 }
 
-absl::Status UpdateVariable(const KernelContext& ctx, UpdateOp op, int input, Variable& variable,
-                            const Tensor& value) {
+absl::Status UpdateVariable(const KernelContext& ctx, UpdateOp op, int input,
+                            VariableObject& variable, const Tensor& value) {
   const VariableLock lock(variable);
   Tensor& current = lock.value(variable);
   GYRE_RETURN_IF_ERROR(RequireInitialized(ctx, input, variable, current));

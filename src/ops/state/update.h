@@ -5,7 +5,7 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "gyre/dtype.h"
+#include "gyre/core/dtype.h"
 #include "ops/kernel.h"
 #include "ops/state/variable.h"
 
@@ -25,7 +25,7 @@ absl::Status UpdateElements(UpdateOp op, DType dtype, void* to, const void* from
 // variable = variable op value, under its lock. `input` is the variable's input of the node.
 // INVALID_ARGUMENT unless the shapes are equal, FAILED_PRECONDITION if it is uninitialised.
 // Requirement, not checked: `value` is of the variable's type.
-absl::Status UpdateVariable(const KernelContext& ctx, UpdateOp op, int input, Variable& variable,
-                            const Tensor& value);
+absl::Status UpdateVariable(const KernelContext& ctx, UpdateOp op, int input,
+                            VariableObject& variable, const Tensor& value);
 
 }  // namespace gyre

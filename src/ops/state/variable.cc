@@ -11,25 +11,25 @@
 
 namespace gyre {
 
-Variable::Variable(std::string name, DType dtype, PartialShape shape)
+VariableObject::VariableObject(std::string name, DType dtype, PartialShape shape)
     : Resource(std::move(name)), dtype_(dtype), shape_(std::move(shape)) {}
 
-Variable::~Variable() { DropIteratively(std::move(value_)); }
+VariableObject::~VariableObject() { DropIteratively(std::move(value_)); }
 
-Tensor Variable::Read() const {
+Tensor VariableObject::Read() const {
   const NoFork no_fork;
   std::lock_guard lock(mutex_);
   return value_;
 }
 
-void Variable::Assign(Tensor value) {
+void VariableObject::Assign(Tensor value) {
   // The old value is dropped after the lock: dropping may destroy other variables.
   const NoFork no_fork;
   std::lock_guard lock(mutex_);
   std::swap(value_, value);
 }
 
-bool Variable::Destroy() {
+bool VariableObject::Destroy() {
   Tensor old;
   const NoFork no_fork;
   std::lock_guard lock(mutex_);
@@ -37,21 +37,22 @@ bool Variable::Destroy() {
   return old.has_value();
 }
 
-VariableLock::VariableLock(absl::Span<Variable* const> variables)
+VariableLock::VariableLock(absl::Span<VariableObject* const> variables)
     : variables_(variables.begin(), variables.end()) {
   std::sort(variables_.begin(), variables_.end(), std::less<>());
   variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
-  for (Variable* variable : variables_) variable->mutex_.lock();
+  for (VariableObject* variable : variables_) variable->mutex_.lock();
 }
 
 VariableLock::~VariableLock() {
-  for (Variable* variable : variables_) variable->mutex_.unlock();
+  for (VariableObject* variable : variables_) variable->mutex_.unlock();
 }
 
-absl::StatusOr<RefPtr<Variable>> NamedVariable(const KernelContext& ctx, const ResourceName& where,
-                                               DType dtype, const PartialShape& shape) {
-  RefPtr<Variable> variable = FindOrCreate<Variable>(
-      ctx, where, [&] { return MakeRef<Variable>(where.name, dtype, shape); });
+absl::StatusOr<RefPtr<VariableObject>> NamedVariable(const KernelContext& ctx,
+                                                     const ResourceName& where, DType dtype,
+                                                     const PartialShape& shape) {
+  RefPtr<VariableObject> variable = FindOrCreate<VariableObject>(
+      ctx, where, [&] { return MakeRef<VariableObject>(where.name, dtype, shape); });
   if (variable->dtype() != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("variable ", where.name, " is of type ",
                                                    DTypeName(variable->dtype()),
@@ -80,7 +81,7 @@ absl::Status UninitializedResource(absl::string_view name) {
 }
 
 absl::StatusOr<Tensor> ReadRef(const Tensor& ref, absl::string_view name) {
-  const auto* variable = ref.object_as<Variable>();
+  const auto* variable = ref.object_as<VariableObject>();
   if (variable == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat(ref.object() == nullptr ? absl::string_view("an empty reference")
@@ -105,8 +106,8 @@ absl::Status MakeWritable(const KernelContext& ctx, Tensor& value) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Variable*> VariableInput(const KernelContext& ctx, int i, DType dtype) {
-  GYRE_ASSIGN_OR_RETURN(Variable * variable, ResourceInput<Variable>(ctx, i));
+absl::StatusOr<VariableObject*> VariableInput(const KernelContext& ctx, int i, DType dtype) {
+  GYRE_ASSIGN_OR_RETURN(VariableObject * variable, ResourceInput<VariableObject>(ctx, i));
   if (variable->dtype() != dtype) {
     return absl::InvalidArgumentError(absl::StrCat("variable ", variable->name(),
                                                    " has wrong dtype. Expected ", DTypeName(dtype),
@@ -115,7 +116,7 @@ absl::StatusOr<Variable*> VariableInput(const KernelContext& ctx, int i, DType d
   return variable;
 }
 
-absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable,
+absl::Status RequireInitialized(const KernelContext& ctx, int i, const VariableObject& variable,
                                 const Tensor& value) {
   if (value.has_value()) return absl::OkStatus();
   return ctx.input(i).is_ref() ? UninitializedRef(variable.name())

@@ -14,17 +14,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/fork.h"
+#include "base/internal_export.h"
 #include "ops/state/resource.h"
 
 namespace gyre {
 
-class Variable final : public Resource {
+class GYRE_INTERNAL_EXPORT VariableObject final : public Resource {
  public:
   static constexpr absl::string_view kTypeName = "Variable";
 
   // Uninitialised. Every value it will hold is of type `dtype`.
-  Variable(std::string name, DType dtype, PartialShape shape);
-  ~Variable() override;
+  VariableObject(std::string name, DType dtype, PartialShape shape);
+  ~VariableObject() override;
 
   absl::string_view type_name() const override { return kTypeName; }
   DType dtype() const { return dtype_; }
@@ -50,26 +51,27 @@ class Variable final : public Resource {
 // together. Locks are taken in one order everywhere: two such locks never wait for each other.
 class VariableLock {
  public:
-  explicit VariableLock(absl::Span<Variable* const> variables) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  explicit VariableLock(Variable& variable) : VariableLock({&variable}) {}
-  VariableLock(std::initializer_list<Variable*> variables)
+  explicit VariableLock(absl::Span<VariableObject* const> variables) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  explicit VariableLock(VariableObject& variable) : VariableLock({&variable}) {}
+  VariableLock(std::initializer_list<VariableObject*> variables)
       : VariableLock(absl::MakeConstSpan(variables.begin(), variables.size())) {}
   ~VariableLock() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   VariableLock(const VariableLock&) = delete;
   VariableLock& operator=(const VariableLock&) = delete;
 
   // The value of a variable that this lock holds; no value while uninitialised.
-  Tensor& value(Variable& variable) const { return variable.value_; }
+  Tensor& value(VariableObject& variable) const { return variable.value_; }
 
  private:
   const NoFork no_fork_;
-  absl::InlinedVector<Variable*, 4> variables_;
+  absl::InlinedVector<VariableObject*, 4> variables_;
 };
 
 // The session's variable of this name, made if need be. INVALID_ARGUMENT if it is of another type,
 // or was made with another shape: programs rest on what each node that names it says of its values.
-absl::StatusOr<RefPtr<Variable>> NamedVariable(const KernelContext& ctx, const ResourceName& where,
-                                               DType dtype, const PartialShape& shape);
+absl::StatusOr<RefPtr<VariableObject>> NamedVariable(const KernelContext& ctx,
+                                                     const ResourceName& where, DType dtype,
+                                                     const PartialShape& shape);
 
 // The value of the variable that `ref` (Tensor::is_ref) refers to: what a node that takes plain
 // values sees. FAILED_PRECONDITION when it is uninitialised; `name` is what the message calls it,
@@ -86,10 +88,10 @@ absl::Status MakeWritable(const KernelContext& ctx, Tensor& value);
 
 // The variable behind input i, a Ref or a handle. INVALID_ARGUMENT when there is none or when it
 // holds another type than `dtype`.
-absl::StatusOr<Variable*> VariableInput(const KernelContext& ctx, int i, DType dtype);
+absl::StatusOr<VariableObject*> VariableInput(const KernelContext& ctx, int i, DType dtype);
 
 // OK, or the error for input i whose variable, locked by the caller, has `value`.
-absl::Status RequireInitialized(const KernelContext& ctx, int i, const Variable& variable,
+absl::Status RequireInitialized(const KernelContext& ctx, int i, const VariableObject& variable,
                                 const Tensor& value);
 
 }  // namespace gyre

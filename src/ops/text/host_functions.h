@@ -15,11 +15,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/tensor.h"
+#include "base/internal_export.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
-class HostFunctions {
+class GYRE_INTERNAL_EXPORT HostFunctions {
  public:
   // May be called from several threads at once.
   using Function =

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/effects.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "ir/program.h"
 
 namespace gyre::passes {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "python/python.h"
 
 namespace gyre::python {

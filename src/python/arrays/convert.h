@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "python/python.h"
 
 namespace gyre::python {

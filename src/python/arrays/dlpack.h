@@ -1,7 +1,7 @@
 // DLPack: tensors shared with other libraries, without a copy, both ways.
 #pragma once
 
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "python/python.h"
 
 namespace gyre::python {

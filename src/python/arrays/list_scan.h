@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "gyre/dtype.h"
-#include "gyre/shape.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/shape.h"
 #include "python/python.h"
 
 namespace gyre::python {

@@ -23,7 +23,7 @@ void Connect(PyCluster* self, nb::handle workers, nb::handle token, nb::handle t
   for (const nb::handle worker : nb::iter(workers))
     options.workers.emplace_back(TextOf(worker, "a worker"));
   options.token = std::string(TextOf(token, "a token"));
-  options.transport = std::string(TextOf(transport, "a transport"));
+  options.transport = ValueOf(ParseTransport(TextOf(transport, "a transport")));
   options.shared_state = std::string(TextOf(shared_state, "shared_state"));
   options.failure_timeout_ms = failure_timeout_ms;
   options.spin_us = spin_us;
@@ -75,7 +75,7 @@ void Serve(PyWorker* self, nb::handle address, nb::handle token, bool token_is_g
   absl::StatusOr<std::unique_ptr<cluster::Serving>> serving = absl::UnknownError("not serving");
   {
     const nb::gil_scoped_release release;
-    serving = cluster::Serve(options);
+    serving = ServeWorker(options);
   }
   new (self) PyWorker(ValueOf(std::move(serving)));
 }

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "python/python.h"
 
 namespace gyre::python {

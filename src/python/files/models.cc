@@ -5,7 +5,7 @@
 
 #include "bundle/reader.h"
 #include "front/import_program.h"
-#include "gyre/saved_model.h"
+#include "gyre/core/saved_model.h"
 #include "python/arrays/convert.h"
 #include "python/arrays/items.h"
 #include "python/dtype.h"
@@ -71,7 +71,7 @@ nb::list AssetsOf(const PyModel& self) {
 }
 
 nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inputs) {
-  SavedModel::Values values;
+  SavedModel::Inputs values;
   const nb::dict entries = ItemsOfDict(inputs, "inputs");
   for (const auto& [name, value] : entries)
     values.emplace(TextOf(name, "a name"), RequireEager(value, "an input"));

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "base/cancellation.h"
 #include "base/work.h"
+#include "gyre/core/options.h"
 
 namespace gyre::python {
 

@@ -58,7 +58,8 @@ struct Options {
 LoopOptions ToOptions(const Options& given, GraphCore& graph) {
   LoopOptions options;
   options.name = std::string(TextOf(given.name, "a name"));
-  options.memory = std::string(TextOf(given.memory, "memory"));
+  const absl::string_view memory = TextOf(given.memory, "memory");
+  if (!memory.empty()) options.memory = ValueOf(ParseMemoryPolicy(memory));
   options.window = given.window;
   if (!given.maximum_iterations.is_none())
     options.maximum_iterations = OperandOf(given.maximum_iterations, graph);

@@ -24,7 +24,7 @@ GradientOptions ToOptions(nb::handle grad_ys, nb::handle stops, nb::handle uncon
   GradientOptions options;
   if (!grad_ys.is_none()) options.grad_ys = ValuesOf(grad_ys, "grad_ys");
   if (!stops.is_none()) options.stops = ValuesOf(stops, "stops");
-  options.memory = std::string(TextOf(memory, "memory"));
+  options.memory = ValueOf(ParseMemoryPolicy(TextOf(memory, "memory")));
   const absl::string_view what = TextOf(unconnected, "unconnected");
   if (what == "none") {
     options.unconnected = Unconnected::kNothing;

@@ -9,13 +9,13 @@
 #include "front/import_program.h"
 #include "graphdef/export.h"
 #include "graphdef/import.h"
-#include "lower/lower.h"
 #include "ops/registry.h"
 #include "python/arrays/items.h"
 #include "python/attrs.h"
 #include "python/dtype.h"
 #include "python/execute.h"
 #include "python/lines.h"
+#include "session/form.h"
 
 namespace gyre::python {
 namespace {
@@ -132,14 +132,7 @@ nb::list ImportGraphDefBytes(nb::handle bytes, nb::handle inputs) {
 // The main graph with primitives in place of If, Case, While and calls.
 nb::object LoweredGraphDef(nb::handle graph) {
   const std::shared_ptr<const Program> program = ToGraph(graph)->graph().program();
-  RunSignature all;
-  for (const Node& node : program->main().nodes) all.targets.push_back(node.id);
-  Lowered lowered = ValueOf(Lower(*program, program->main(), all));
-  ProgramBuilder builder(Ops());
-  // Functions that stay calls, those of recursion, may name any other.
-  for (const auto& [name, function] : program->functions()) builder.SetFunction(*function);
-  builder.SetMain(std::move(lowered.function));
-  const std::string bytes = ValueOf(ExportGraphDef(*builder.Build()));
+  const std::string bytes = ValueOf(ExportGraphDef(*ValueOf(LowerMain(*program))));
   return Own(PyBytes_FromStringAndSize(bytes.data(), static_cast<Py_ssize_t>(bytes.size())));
 }
 

@@ -13,10 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/internal_export.h"
 
 namespace gyre {
 
-class InputFile {
+class GYRE_INTERNAL_EXPORT InputFile {
  public:
   // NOT_FOUND when there is none; INVALID_ARGUMENT for what is no regular file (a folder, a pipe).
   static absl::StatusOr<InputFile> Open(const std::string& path);
@@ -45,7 +46,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Makes or replaces the file with the pieces, one after the other, as OutputFile does: in one step,
 // and on disk when this returns OK.
-absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces);
+GYRE_INTERNAL_EXPORT absl::Status WriteFile(const std::string& path,
+                                            absl::Span<const absl::string_view> pieces);
 
 // Removes a file or a link; OK also when there is none.
 absl::Status RemoveFile(const std::string& path);
@@ -56,7 +58,7 @@ absl::Status CheckWithin(const std::string& path, const std::string& folder);
 
 // Makes a folder, and those that it lies in, unless it is there; OK means that it is on disk.
 // Nothing to do for an empty path, the current folder.
-absl::Status MakeFolder(const std::string& path);
+GYRE_INTERNAL_EXPORT absl::Status MakeFolder(const std::string& path);
 
 // The names in a folder but "." and "..", in ascending order.
 absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path);
@@ -85,6 +87,6 @@ absl::Status SystemError(int error, absl::string_view what, const std::string& p
 // INVALID_ARGUMENT: `path`, where a folder is to be, is something else.
 absl::Status NotAFolder(const std::string& path);
 // The errno that a status of these is about, also where it was annotated; 0 for others.
-int SystemErrorOf(const absl::Status& status);
+GYRE_INTERNAL_EXPORT int SystemErrorOf(const absl::Status& status);
 
 }  // namespace gyre

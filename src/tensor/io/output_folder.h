@@ -24,11 +24,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/internal_export.h"
 #include "tensor/io/output_file.h"
 
 namespace gyre {
 
-class OutputFolder {
+class GYRE_INTERNAL_EXPORT OutputFolder {
  public:
   // Of what is at `path`, or will be; folders that it lies in are made. `parts`: the names of files
   // and folders in it that are replaced, or removed where they are not written again; the last is

@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/tensor.h"
+#include "gyre/core/tensor.h"
 #include "tensor/io/file.h"
 #include "tensor/io/output_file.h"
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "base/cancellation.h"
+#include "gyre/core/options.h"
 
 namespace gyre::testing {
 namespace {

@@ -47,7 +47,7 @@ class DevicePrograms : public DeviceConformance {
     ASSERT_NE(plain, nullptr);
     const int64_t allocations = device_->memory().num_allocations;
     for (const int window : {0, 1, 32}) {
-      options.window = window;
+      options.parallel.window = window;
       const auto session = OnDevice(text, options);
       ASSERT_NE(session, nullptr);
       for (const Feeds& feeds : runs) {

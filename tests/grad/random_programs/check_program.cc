@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "grad/gradients.h"
 #include "grad/random_programs/tree_writer.h"
-#include "gyre/session.h"
+#include "gyre/core/session.h"
 #include "ops/registry.h"
 #include "support/transcript.h"
 #include "tensor/format.h"
@@ -184,7 +184,7 @@ class Checker {
     auto structured = WriteStructured(tree_);
     GYRE_RETURN_IF_ERROR(Annotate(structured.status(), "writing"));
     const Graph a = GraphOf(*structured), b = GraphOf(unrolled->written);
-    for (const char* const engine : {"reference", "dataflow"}) {
+    for (const EngineKind engine : {EngineKind::kReference, EngineKind::kDataflow}) {
       for (const Graph* const graph : {&a, &b}) {
         GYRE_RETURN_IF_ERROR(ExpectBits(*graph, {.engine = engine}, unrolled->values,
                                         graph == &a ? "structured" : "unrolled"));
@@ -218,8 +218,9 @@ class Checker {
 
   absl::Status ExpectBits(const Graph& graph, const SessionOptions& options, const Tensors& want,
                           absl::string_view what) const {
-    const std::string step = absl::StrCat(what, ", ", options.engine, " window ", options.window,
-                                          " threads ", options.threads, " ", options.devices);
+    const std::string step =
+        absl::StrCat(what, ", ", to_string(options.engine), " window ", options.parallel.window,
+                     " threads ", options.parallel.threads, " ", options.devices);
     const auto function = Function::Make(graph, options);
     GYRE_RETURN_IF_ERROR(Annotate(function.status(), step));
     const auto difference = BitDifference(function->At(tree_.feeds), want);
@@ -237,7 +238,7 @@ class Checker {
           absl::StrCat(step, graph == &structured ? " structured" : " unrolled");
       auto gradient = Differentiate(*graph, tree_.num_xs, weights);
       GYRE_RETURN_IF_ERROR(Annotate(gradient.status(), what));
-      const auto function = Function::Make(*gradient, {.engine = "reference"});
+      const auto function = Function::Make(*gradient, {.engine = EngineKind::kReference});
       GYRE_RETURN_IF_ERROR(Annotate(function.status(), what));
       auto numbers = function->At(tree_.feeds);
       GYRE_RETURN_IF_ERROR(Annotate(numbers.status(), what));
@@ -254,7 +255,8 @@ class Checker {
 
   absl::Status CheckDifferences(const std::string& step, const Graph& graph, const Tensors& weights,
                                 const Tensors& gradients) const {
-    GYRE_ASSIGN_OR_RETURN(const Function f, Function::Make(graph, {.engine = "reference"}));
+    GYRE_ASSIGN_OR_RETURN(const Function f,
+                          Function::Make(graph, {.engine = EngineKind::kReference}));
     for (const Tensors& direction : directions_) {
       double largest = 1, d[2];
       for (const int k : {0, 1}) {
@@ -281,7 +283,8 @@ class Checker {
     if (!options_.on_all_engines) return absl::OkStatus();
     for (const int window : {1, 32}) {
       for (const int threads : {1, 2}) {
-        const SessionOptions options{.engine = "dataflow", .window = window, .threads = threads};
+        const SessionOptions options{.engine = EngineKind::kDataflow,
+                                     .parallel = {.window = window, .threads = threads}};
         GYRE_RETURN_IF_ERROR(ExpectBits(gradient, options, want, step));
       }
     }
@@ -294,8 +297,10 @@ class Checker {
     if (!options_.on_all_engines) return absl::OkStatus();
     for (const char* const devices : {"cpu:2", "cpu:3", "cpu:1,null:2"}) {
       for (const int window : {1, 0}) {
-        SessionOptions options{.engine = "dataflow", .window = window, .devices = devices};
-        options.spread_seed = 1 + static_cast<uint64_t>(trace_.num_ops) * tree_.types.size();
+        SessionOptions options{
+            .engine = EngineKind::kDataflow, .parallel = {.window = window}, .devices = devices};
+        options.testing.spread_seed =
+            1 + static_cast<uint64_t>(trace_.num_ops) * tree_.types.size();
         options.soft_placement = true;
         GYRE_RETURN_IF_ERROR(ExpectBits(graph, options, want, step));
       }

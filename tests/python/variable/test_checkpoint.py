@@ -318,7 +318,7 @@ def crc32c(data):
 
 
 def save_as_the_core_does(folder, number=1, **arrays):
-    """As gyre/checkpoint.h and src/session/checkpoint_manifest.h describe it."""
+    """As gyre/core/session.h and src/session/checkpoint_manifest.h describe it."""
     from safetensors.numpy import save_file
 
     file = f"variables-{number}.safetensors"

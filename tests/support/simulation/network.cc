@@ -206,7 +206,7 @@ std::shared_ptr<void> SimulatedHost::Every(int64_t nanos, std::function<void()> 
 }
 
 absl::StatusOr<std::unique_ptr<cluster::ByteStream>> SimulatedHost::Dial(
-    const cluster::ChannelAddress& address, cluster::Transport) {
+    const cluster::ChannelAddress& address, Transport) {
   return network_.DialStream(*this, address.tcp);
 }
 

@@ -52,7 +52,7 @@ class SimulatedHost final : public cluster::Host {
   std::shared_ptr<void> Every(int64_t nanos, std::function<void()> tick) override;
   cluster::ChannelAddress channel_address() const override { return {name_, "", ""}; }
   absl::StatusOr<std::unique_ptr<cluster::ByteStream>> Dial(const cluster::ChannelAddress& address,
-                                                            cluster::Transport transport) override;
+                                                            Transport transport) override;
   std::unique_ptr<cluster::ByteStream> Accept() override;
   void Sleep(absl::Span<cluster::ByteStream* const> streams, const std::vector<bool>& for_write,
              int64_t nanos) override;

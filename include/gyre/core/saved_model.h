@@ -1,7 +1,7 @@
 // SavedModel: a trained program as TensorFlow exports it, with its variables, ready to run.
 //
 //   auto model = gyre::SavedModel::Load("models/translate");
-//   auto out = (*model)->Run("serving_default", {{"x", gyre::Tensor::Scalar(3.0f)}});
+//   auto out = (*model)->Run("serving_default", {{"x", 3.0f}});
 //   out->at("y")
 //
 // A SavedModel owns a Session, in which its signatures run: what one writes to a variable, the next
@@ -18,9 +18,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gyre/session.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/session.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
@@ -30,7 +31,7 @@ struct SavedModelOptions {
   SessionOptions session;
 };
 
-class SavedModel {
+class GYRE_EXPORT SavedModel {
  public:
   // An input or output of a signature.
   struct Argument {
@@ -55,6 +56,7 @@ class SavedModel {
     bool trainable = true;  // unless the model's objects say otherwise
   };
   // By name of the input or output.
+  using Inputs = std::map<std::string, FeedValue>;
   using Values = std::map<std::string, Tensor>;
 
   // Loads a folder that holds saved_model.pb, variables/ and assets/, or a MetaGraph: a file
@@ -67,6 +69,12 @@ class SavedModel {
   // a kind that Gyre does not read, such as compressed or big-endian checkpoints.
   static absl::StatusOr<std::unique_ptr<SavedModel>> Load(const std::string& path,
                                                           const SavedModelOptions& options = {});
+  // The same from memory: of each file of a model's folder its path within it, and its bytes:
+  //   {{"saved_model.pb", …}, {"variables/variables.index", …}, …}
+  // Models read checkpoints and assets by their paths, so the files lie in a private folder of the
+  // system's temporary one, as long as the model lives.
+  static absl::StatusOr<std::unique_ptr<SavedModel>> LoadFromMemory(
+      const std::map<std::string, std::string>& files, const SavedModelOptions& options = {});
   // Whether there is a SavedModel or a MetaGraph at `path`, rather than a graph.
   static bool IsAt(const std::string& path);
   ~SavedModel();
@@ -78,7 +86,7 @@ class SavedModel {
   // INVALID_ARGUMENT: an input is missing, or of another dtype or shape; otherwise the first error
   // of the run. What the model itself does to files while it runs (ReadFile, say) is not confined
   // to its folder, unless `options` say so.
-  absl::StatusOr<Values> Run(absl::string_view signature, const Values& inputs,
+  absl::StatusOr<Values> Run(absl::string_view signature, const Inputs& inputs,
                              const RunOptions& options = {}) const;
 
   // Writes the model again, with the values that its variables have now: its graphs, objects and

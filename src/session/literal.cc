@@ -1,4 +1,4 @@
-#include "front/literal.h"
+#include "session/literal.h"
 
 #include <cstring>
 

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "absl/strings/string_view.h"
+#include "gyre/core/export.h"
 
 namespace gyre {
 
@@ -44,7 +45,7 @@ enum class DType : uint8_t {
 };
 
 // IEEE binary16. Arithmetic is done in float and rounded to nearest even, element by element.
-struct Half {
+struct GYRE_EXPORT Half {
   uint16_t bits = 0;
   Half() = default;
   explicit Half(float value);
@@ -78,26 +79,27 @@ using complex128 = std::complex<double>;
 
 // Bytes per element in a tensor's buffer; 0 for types that are not plain bytes (string, resource,
 // variant) and for kInvalid.
-size_t DTypeSize(DType dtype);
+GYRE_EXPORT size_t DTypeSize(DType dtype);
 
 // "float32", "int64", "bool", … (numpy's names, which TensorFlow's Python shows); "invalid"
 // otherwise.
-absl::string_view DTypeName(DType dtype);
+GYRE_EXPORT absl::string_view DTypeName(DType dtype);
+inline std::string to_string(DType dtype) { return std::string(DTypeName(dtype)); }
 
 // Accepts numpy's names ("float32") and the schema language's ("float", "half"). nullopt when
 // unknown.
-std::optional<DType> ParseDType(absl::string_view name);
+GYRE_EXPORT std::optional<DType> ParseDType(absl::string_view name);
 
 // True when `wire` (a DataType number) is a type that Gyre knows, Ref variants included.
-bool IsKnownWireDType(int wire);
+GYRE_EXPORT bool IsKnownWireDType(int wire);
 inline bool IsRefWireDType(int wire) { return wire > 100; }
 // The element type behind a wire number, Ref or not; kInvalid when unknown.
-DType DTypeFromWire(int wire);
+GYRE_EXPORT DType DTypeFromWire(int wire);
 
-bool IsFloating(DType dtype);  // half, bfloat16, float, double
-bool IsComplex(DType dtype);
-bool IsInteger(DType dtype);  // signed and unsigned, not quantised, not bool
-bool IsQuantized(DType dtype);
+GYRE_EXPORT bool IsFloating(DType dtype);  // half, bfloat16, float, double
+GYRE_EXPORT bool IsComplex(DType dtype);
+GYRE_EXPORT bool IsInteger(DType dtype);  // signed and unsigned, not quantised, not bool
+GYRE_EXPORT bool IsQuantized(DType dtype);
 // Elements are plain bytes that may be copied with memcpy.
 inline bool IsTrivial(DType dtype) { return DTypeSize(dtype) != 0; }
 

@@ -20,7 +20,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
@@ -104,7 +105,7 @@ struct RemoteWatch {
 };
 
 // Called from all threads of a run, perhaps at once.
-class RunObserver {
+class GYRE_EXPORT RunObserver {
  public:
   virtual ~RunObserver() = default;
   // After the node's kernel, before anybody sees its outputs. An error fails the run, at this node.
@@ -120,7 +121,7 @@ class RunObserver {
 };
 
 // Several observers of one run, called in order; the first error is the answer. Not owned.
-class ObserverList final : public RunObserver {
+class GYRE_EXPORT ObserverList final : public RunObserver {
  public:
   void Add(RunObserver* observer) { observers_.push_back(observer); }
   bool empty() const { return observers_.empty(); }
@@ -166,7 +167,7 @@ struct RunProgress {
 // Asks a run where it is. Thread-safe: `Ask` from any thread (a signal handler may call it), the
 // answer comes on a thread of the run within some milliseconds, or not at all if a kernel takes
 // longer.
-class ProgressProbe {
+class GYRE_EXPORT ProgressProbe {
  public:
   explicit ProgressProbe(std::function<void(const RunProgress&)> answer)
       : answer_(std::move(answer)) {}

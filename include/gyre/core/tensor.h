@@ -10,11 +10,16 @@
 // buffer may be read from many threads.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <limits>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
@@ -24,14 +29,88 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/dtype.h"
-#include "gyre/ref.h"
-#include "gyre/shape.h"
+#include "gyre/core/dtype.h"
+#include "gyre/core/export.h"
+#include "gyre/core/shape.h"
 
 namespace gyre {
 
+// Intrusive reference counting for objects that travel inside tensors. A RefCounted starts with one
+// reference, owned by whoever created it; MakeRef hands that reference to a RefPtr. The count is
+// atomic, so a RefPtr may be copied on one thread and dropped on another. What the object itself
+// holds is guarded by its own rules.
+class GYRE_EXPORT RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  virtual ~RefCounted() = default;
+
+  void Ref() const { refs_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Drops one reference; deletes the object with the last.
+  void Unref() const {
+    // acq_rel: the deleting thread must see every write made before another thread's drop.
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+  // True when the caller holds the only reference, so nobody else can observe a mutation.
+  bool IsUnique() const { return refs_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  mutable std::atomic<int32_t> refs_{1};
+};
+
+// Owns one reference to a T, or none.
+template <typename T>
+class RefPtr {
+ public:
+  RefPtr() = default;
+  RefPtr(std::nullptr_t) {}
+  RefPtr(const RefPtr& other) : ptr_(other.ptr_) {
+    if (ptr_) ptr_->Ref();
+  }
+  RefPtr(RefPtr&& other) noexcept : ptr_(std::exchange(other.ptr_, nullptr)) {}
+  template <typename U>
+  RefPtr(RefPtr<U> other) : ptr_(other.release()) {}
+  ~RefPtr() {
+    if (ptr_) ptr_->Unref();
+  }
+  RefPtr& operator=(RefPtr other) noexcept {
+    std::swap(ptr_, other.ptr_);
+    return *this;
+  }
+
+  // Takes over a reference that the caller owns.
+  static RefPtr Adopt(T* ptr) {
+    RefPtr result;
+    result.ptr_ = ptr;
+    return result;
+  }
+  // Adds a reference to an object that somebody else keeps.
+  static RefPtr Share(T* ptr) {
+    if (ptr) ptr->Ref();
+    return Adopt(ptr);
+  }
+
+  T* get() const { return ptr_; }
+  T* operator->() const { return ptr_; }
+  T& operator*() const { return *ptr_; }
+  explicit operator bool() const { return ptr_ != nullptr; }
+  // Gives the reference to the caller, who must drop it.
+  T* release() { return std::exchange(ptr_, nullptr); }
+
+ private:
+  T* ptr_ = nullptr;
+};
+
+template <typename T, typename... Args>
+RefPtr<T> MakeRef(Args&&... args) {
+  return RefPtr<T>::Adopt(new T(std::forward<Args>(args)...));
+}
+
 // What a scalar of dtype resource or variant refers to. Implementations state their own locking.
-class Object : public RefCounted {
+class GYRE_EXPORT Object : public RefCounted {
  public:
   // "Variable", "TensorList", …: shown in errors.
   virtual absl::string_view type_name() const = 0;
@@ -39,7 +118,7 @@ class Object : public RefCounted {
 
 // A limit on the bytes held by the tensors and containers of one run. Outlives the run as long as
 // one of its tensors does. Thread-safe, lock-free.
-class MemoryBudget : public RefCounted {
+class GYRE_EXPORT MemoryBudget : public RefCounted {
  public:
   explicit MemoryBudget(int64_t limit = std::numeric_limits<int64_t>::max()) : limit_(limit) {}
 
@@ -65,7 +144,7 @@ class MemoryBudget : public RefCounted {
 class Device;  // src/devices
 
 // Where buffers come from. Thread-safe. Outlives the tensors that it made.
-class Allocator {
+class GYRE_EXPORT Allocator {
  public:
   // `device`: whose memory it is, if the host's code cannot read and write it.
   explicit Allocator(Device* device = nullptr) : device_(device) {}
@@ -86,13 +165,15 @@ class Allocator {
 };
 
 // The host's heap. Lives for ever.
-Allocator& HostAllocator();
+GYRE_EXPORT Allocator& HostAllocator();
+
+class Tensor;
 
 namespace internal {
 
 // Header of a shared buffer. Elements of dtype string, resource or variant are constructed objects
 // (std::string, RefPtr<Object>) and destroyed with it.
-struct TensorRep {
+struct GYRE_EXPORT TensorRep {
   mutable std::atomic<int32_t> refs{1};
   DType dtype = DType::kInvalid;
   Shape shape;
@@ -110,11 +191,84 @@ struct TensorRep {
   static void Destroy(TensorRep* rep);
 };
 
-extern const Shape kScalarShape;
+GYRE_EXPORT extern const Shape kScalarShape;
+
+// C++ types of numbers that make constants: int, size_t, float, complex64, …
+template <typename T>
+concept Number =
+    std::is_arithmetic_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16> ||
+    std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
+
+// The element type that holds a number of type T.
+template <Number T>
+auto ToElement(T number) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    if constexpr (sizeof(T) == 8) {
+      return static_cast<std::conditional_t<kSigned, int64_t, uint64_t>>(number);
+    } else if constexpr (sizeof(T) == 4) {
+      return static_cast<std::conditional_t<kSigned, int32_t, uint32_t>>(number);
+    } else if constexpr (sizeof(T) == 2) {
+      return static_cast<std::conditional_t<kSigned, int16_t, uint16_t>>(number);
+    } else {
+      return static_cast<std::conditional_t<kSigned, int8_t, uint8_t>>(number);
+    }
+  } else if constexpr (std::is_same_v<T, long double>) {
+    return static_cast<double>(number);
+  } else {
+    return number;
+  }
+}
+
+template <typename T>
+concept Element = requires { DTypeOfImpl<std::remove_cv_t<T>>::value; };
+
+// Whether a buffer of elements of `dtype` may be seen as one of T. Quantised elements, which have
+// no type of their own, are seen as the integers that they are kept in, bool as what it is kept in,
+// too; and what is no element type as so many bytes.
+template <typename T>
+inline bool HoldsElements(DType dtype) {
+  if constexpr (std::is_same_v<T, RefPtr<Object>>) {
+    return dtype == DType::kResource || dtype == DType::kVariant;
+  } else if constexpr (Element<T>) {
+    if (dtype == DTypeOf<T>) return true;
+    if constexpr (std::is_same_v<T, int8_t>) return dtype == DType::kQint8;
+    if constexpr (std::is_same_v<T, uint8_t>)
+      return dtype == DType::kQuint8 || dtype == DType::kBool;
+    if constexpr (std::is_same_v<T, int16_t>) return dtype == DType::kQint16;
+    if constexpr (std::is_same_v<T, uint16_t>) return dtype == DType::kQuint16;
+    if constexpr (std::is_same_v<T, int32_t>) return dtype == DType::kQint32;
+    return false;
+  } else {
+    return DTypeSize(dtype) == sizeof(T);
+  }
+}
+// Throws BadTensorAccess.
+[[noreturn]] GYRE_EXPORT void ThrowWrongElements(const Tensor& tensor, DType wanted);
+[[noreturn]] GYRE_EXPORT void ThrowNotOne(const Tensor& tensor);
+[[noreturn]] GYRE_EXPORT void ThrowWrongCount(size_t values, const Shape& shape);
+
+template <typename T>
+constexpr DType WantedDType() {
+  if constexpr (std::is_same_v<T, RefPtr<Object>>) {
+    return DType::kVariant;
+  } else if constexpr (Element<T>) {
+    return DTypeOf<T>;
+  } else {
+    return DType::kInvalid;
+  }
+}
 
 }  // namespace internal
 
-class Tensor {
+// A mistake of a program in C++: a tensor that was read as what it is not. What data and graphs do
+// wrong is a Status.
+class GYRE_EXPORT BadTensorAccess : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+class GYRE_EXPORT Tensor {
  public:
   // Where a new buffer comes from and who is charged for it. Null members: host heap, nobody.
   struct Alloc {
@@ -153,9 +307,8 @@ class Tensor {
   // A scalar; T is an element type (std::string included).
   template <typename T>
   static Tensor Scalar(T value);
-  // Row-major copy of `values`. Requirement, not checked: values.size() == shape.num_elements().
-  // For tests and small host data: nobody is charged, and running out of memory throws
-  // std::bad_alloc.
+  // Row-major copy of `values`. BadTensorAccess unless values.size() == shape.num_elements(). For
+  // tests and small host data: nobody is charged, and running out of memory throws std::bad_alloc.
   template <typename T>
   static Tensor FromValues(absl::Span<const T> values, const Shape& shape);
   template <typename T>
@@ -200,21 +353,26 @@ class Tensor {
     return allocator != nullptr ? allocator->device() : nullptr;
   }
 
-  // Elements in row-major order. Requirement: T is the C++ type of dtype() (RefPtr<Object> for
-  // resource, variant).
+  // Elements in row-major order. BadTensorAccess unless T is the C++ type of dtype()
+  // (RefPtr<Object> for resource, variant).
   template <typename T>
   absl::Span<const T> values() const {
+    CheckElements<T>();
     // Not in braces: those would pick Span<const bool>'s constructor from a list of elements.
     return absl::Span<const T>(static_cast<const T*>(raw_data()),
                                static_cast<size_t>(num_elements()));
   }
   template <typename T>
   absl::Span<T> mutable_values() {
+    CheckElements<T>();
     return {static_cast<T*>(mutable_raw_data()), static_cast<size_t>(num_elements())};
   }
-  // The only element. Requirement: num_elements() == 1.
+  // The only element. BadTensorAccess unless there is one, of type T.
   template <typename T>
   const T& scalar() const {
+    CheckElements<T>();
+    if (head_.kind == Kind::kBuffer && num_elements() != 1) [[unlikely]]
+      internal::ThrowNotOne(*this);
     return *static_cast<const T*>(raw_data());
   }
   const void* raw_data() const {
@@ -276,6 +434,11 @@ class Tensor {
   // The payload likewise.
   using Payload [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = uint64_t;
 
+  template <typename T>
+  void CheckElements() const {
+    if (!internal::HoldsElements<T>(head_.dtype)) [[unlikely]]
+      internal::ThrowWrongElements(*this, internal::WantedDType<T>());
+  }
   static Tensor FromRep(DType dtype, internal::TensorRep* rep);
   void CopyFrom(const Tensor& other) {
     head_ = other.head_;
@@ -329,10 +492,29 @@ Tensor Tensor::Scalar(T value) {
 
 template <typename T>
 Tensor Tensor::FromValues(absl::Span<const T> values, const Shape& shape) {
+  if (static_cast<int64_t>(values.size()) != shape.num_elements())
+    internal::ThrowWrongCount(values.size(), shape);
   absl::StatusOr<Tensor> t = Make(DTypeOf<T>, shape);
   if (!t.ok()) throw std::bad_alloc();
   std::copy(values.begin(), values.end(), t->template mutable_values<T>().begin());
   return *std::move(t);
 }
+
+// The values as nested lists, a few of each row: "[[1, 2], [3, 4]]"; "no value" without one.
+GYRE_EXPORT std::string to_string(const Tensor& tensor);
+
+namespace internal {
+
+template <Number T>
+Tensor ToVector(const T* begin, size_t size) {
+  using Element = decltype(ToElement(T()));
+  std::vector<std::conditional_t<std::is_same_v<Element, bool>, uint8_t, Element>> copy;
+  for (size_t i = 0; i < size; ++i) copy.push_back(ToElement(begin[i]));
+  return Tensor::FromValues<Element>(
+      absl::Span<const Element>(reinterpret_cast<const Element*>(copy.data()), size),
+      Shape::Vector(static_cast<int64_t>(size)));
+}
+
+}  // namespace internal
 
 }  // namespace gyre

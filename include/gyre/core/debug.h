@@ -1,5 +1,5 @@
-// Observers that look into runs: what nodes and loops cost, a trap for NaN and Inf, and what a node
-// made in every iteration.
+// Observers that look into runs: what nodes and loops cost, a trap for NaN and Inf, what a node
+// made in every iteration, and a timeline.
 //
 //   gyre::StepStatistics statistics;
 //   session->Run(feeds, fetches, {}, {.observer = &statistics});
@@ -12,7 +12,11 @@
 //   session->Run(feeds, fetches, {}, {.observer = &values});
 //   values.Get(0)[i].value;   // of "while/mul" in iteration i
 //
-// Several observers watch one run through an ObserverList (gyre/observer.h).
+//   gyre::TraceRecorder recorder("step 1");
+//   session->Run(feeds, fetches, {}, {.observer = &recorder});
+//   gyre::WriteTrace("step1.json", {&recorder});
+//
+// Several observers watch one run through an ObserverList (gyre/core/observer.h).
 #pragma once
 
 #include <cstdint>
@@ -21,8 +25,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "gyre/observer.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "gyre/core/export.h"
+#include "gyre/core/observer.h"
 
 namespace gyre {
 
@@ -30,7 +36,7 @@ namespace gyre {
 // says how many, the run adds the node, loop and iteration. Real and complex types of any width
 // are looked at. Nodes that merely hand values on (Identity, Switch, Merge, …) and constants, which
 // hold what their author wrote, are passed over. Stateless; any thread.
-class NanTrap final : public RunObserver {
+class GYRE_EXPORT NanTrap final : public RunObserver {
  public:
   absl::Status OnFired(const Firing& firing) override;
   RemoteWatch remote() const override {
@@ -46,7 +52,7 @@ struct IterationValue {
 
 // Keeps what outputs are, firing by firing. Fired into from many threads at once; read when the run
 // has ended. Use one for one run.
-class IterationValues final : public RunObserver {
+class GYRE_EXPORT IterationValues final : public RunObserver {
  public:
   static constexpr int64_t kDefaultMaxBytes = int64_t{256} << 20;
 
@@ -104,7 +110,7 @@ struct SavedStatistics {
 // What runs cost: one, or several, one after the other or at once; figures add up then. Fired into
 // from many threads at once; read when the run has ended. Its memory grows with the
 // nodes of the program and with how often loops are entered.
-class StepStatistics final : public RunObserver {
+class GYRE_EXPORT StepStatistics final : public RunObserver {
  public:
   StepStatistics();
   ~StepStatistics() override;
@@ -122,5 +128,43 @@ class StepStatistics final : public RunObserver {
   struct State;
   const std::unique_ptr<State> state_;
 };
+
+namespace trace {
+class Log;
+}
+
+struct TraceOptions {
+  int64_t max_firings = 1'000'000;
+};
+
+// Keeps what a run fires, to be written down as a timeline that Perfetto (ui.perfetto.dev) and
+// chrome://tracing show. For one run. Holds about 64 bytes per firing, up to a limit; what comes
+// later is counted, not kept. `gyre trace FILE` sums a written timeline up.
+//
+// Fired into from many threads at once; read (recorded, WriteTrace) when the run has ended.
+class GYRE_EXPORT TraceRecorder final : public RunObserver {
+ public:
+  // `run` is what the timeline calls the run.
+  explicit TraceRecorder(std::string run = "run", const TraceOptions& options = {});
+  ~TraceRecorder() override;
+
+  absl::Status OnFired(const Firing& firing) override;
+  void OnJoined(int thread, int64_t asked_nanos, int64_t joined_nanos) override;
+  RemoteWatch remote() const override { return {.firings = true, .values = false}; }
+
+  int64_t recorded() const;
+  int64_t left_out() const;  // fired after the limit was reached
+  const trace::Log& log() const { return *log_; }
+
+ private:
+  const std::unique_ptr<trace::Log> log_;
+};
+
+// One file with the timelines of some runs, on one time axis. For each run: a process for each
+// device, a track per thread, on which every firing is a slice, and tracks of loops, in which
+// frames, iterations, branches and calls are slices inside each other; iterations that overlap
+// stand on tracks beside each other. An existing file is replaced once the new one is complete.
+GYRE_EXPORT absl::Status WriteTrace(const std::string& path,
+                                    absl::Span<const TraceRecorder* const> runs);
 
 }  // namespace gyre

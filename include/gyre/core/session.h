@@ -1,7 +1,12 @@
 // Session: loads a graph and runs parts of it, keeping variables and queues from run to run.
 //
 //   auto session = gyre::Session::Load("model.pb");
-//   auto y = (*session)->Run({{"x:0", gyre::Tensor::Scalar(3.0f)}}, {"y:0"});
+//   auto y = (*session)->Run({{"x:0", 3.0f}}, {"y:0"});
+//
+// The headers of gyre/core speak the dialect of Gyre's own layers: functions are in CamelCase, and
+// errors are returned as absl::Status. Those of gyre/ itself throw, and are in snake_case: there,
+// gyre::Model (gyre/model.h) is what a Session is here, and gyre::GraphSession (gyre/graph.h) runs
+// graphs that are built in C++.
 //
 // A Session may be used from many threads at once; concurrent runs share its variables and nothing
 // else. It owns its program and resources. Tensors that a run returns are the caller's and outlive
@@ -10,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,41 +24,25 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "gyre/observer.h"
-#include "gyre/shape.h"
-#include "gyre/tensor.h"
+#include "gyre/core/export.h"
+#include "gyre/core/observer.h"
+#include "gyre/core/options.h"
+#include "gyre/core/shape.h"
+#include "gyre/core/tensor.h"
 
 namespace gyre {
 
-class Cancellation;
 class Engine;
 class Program;
 class ResourceStore;
 
-// Which passes an optimised program goes through, and in which order (`gyre passes` lists them). By
-// default all of them, in the order of their table; the rest is for tests and for finding mistakes.
-struct PassOptions {
-  std::vector<std::string> off;  // names of passes that are left out; "all": every one
-  std::string only;              // this pass alone; empty: all
-  uint64_t order_seed = 0;       // not 0: in an order drawn from this seed
-  bool verify = false;           // looks after every pass whether the program is still sound
-};
-
 struct SessionOptions {
-  // Which engine runs programs: see EngineNames(). Empty: the default. "compiled" makes native code
-  // of small loops before the first run; a window, several devices, and whoever watches nodes or
-  // iterations have them interpreted all the same.
-  std::string engine;
+  EngineKind engine = EngineKind::kDataflow;
+  // Other forms than the program's own are made for each signature when it is first run.
+  ProgramForm form = ProgramForm::kImported;
   // Seed of random ops whose own seeds are zero. Nondeterministic when 0.
   uint64_t seed = 0;
-  // Iterations of one loop that may be in flight at once, where the loop itself allows as many
-  // (parallel_iterations): a window narrows loops, and widens none. 0: as each loop says.
-  int window = 0;
-  // Threads that work on one run at most, the caller's own among them; 0: one per core.
-  int threads = 0;
-  // For tests: not 0 runs ready nodes on one thread in an order drawn from this seed, the same each
-  // time. (Engines that have but one order ignore it.)
-  uint64_t schedule_seed = 0;
+  ParallelOptions parallel;
   // Devices of this process, "cpu:4" for four, "cpu:2,null:1" for three of two types: nodes run
   // where the program asks them to (/device:CPU:1), the rest on the first that has kernels for
   // them. Empty: one device, whatever the program asks for. (Engines that have but one device
@@ -64,15 +54,10 @@ struct SessionOptions {
   // Requests that none of the devices meets, or none with a kernel for it, are dropped, rather than
   // an error.
   bool soft_placement = false;
-  // For tests: not 0 draws from this seed which device a node runs on; what must stand together
-  // does.
-  uint64_t spread_seed = 0;
-  // The form in which programs run: see FormNames(). Empty: the first. Other forms are made for
-  // each signature when it is first run.
-  std::string form;
-  PassOptions passes;
+  PassOptions passes;  // of the form kOptimized
   // Where Print and its kin write: stream "stderr" or "stdout", text. Default: those streams.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
+  TestingOptions testing;
 };
 
 struct RunOptions {
@@ -103,7 +88,7 @@ struct RunOptions {
 //   auto session = gyre::Session::Load(path);
 //
 // Belongs to the thread that makes it; of two, one within the other, both hold.
-class PreparationLimit {
+class GYRE_EXPORT PreparationLimit {
  public:
   // `timeout_ms`, `budget_bytes` and `cancellation` count, the rest does not. Less than 64 MiB is
   // no budget for a program.
@@ -117,14 +102,48 @@ class PreparationLimit {
   std::unique_ptr<State> state_;
 };
 
-using Feeds = std::vector<std::pair<std::string, Tensor>>;
+// What is fed: a tensor, or what makes one: a number, a text, a vector of numbers or texts, a list
+// of numbers in braces. Those, which have types of C++, become the type that is wanted, if that
+// holds their values: INVALID_ARGUMENT otherwise (0.5 as an integer).
+class FeedValue {
+ public:
+  FeedValue(Tensor tensor) : tensor_(std::move(tensor)) {}
+  template <internal::Number T>
+  FeedValue(T number) : tensor_(Tensor::Scalar(internal::ToElement(number))), is_literal_(true) {}
+  FeedValue(std::string text) : tensor_(Tensor::Scalar(std::move(text))), is_literal_(true) {}
+  FeedValue(const char* text) : FeedValue(std::string(text)) {}
+  template <internal::Number T>
+    requires(!std::is_same_v<T, bool>)
+  FeedValue(const std::vector<T>& numbers)
+      : tensor_(internal::ToVector(numbers.data(), numbers.size())), is_literal_(true) {}
+  template <internal::Number T>
+  FeedValue(std::initializer_list<T> numbers)
+      : tensor_(internal::ToVector(numbers.begin(), numbers.size())), is_literal_(true) {}
+  FeedValue(const std::vector<std::string>& texts)
+      : tensor_(Tensor::FromValues<std::string>(texts,
+                                                Shape::Vector(static_cast<int64_t>(texts.size())))),
+        is_literal_(true) {}
 
-class Session {
+  const Tensor& tensor() const { return tensor_; }
+  operator const Tensor&() const { return tensor_; }
+  bool is_literal() const { return is_literal_; }
+
+ private:
+  Tensor tensor_;
+  bool is_literal_ = false;
+};
+
+using Feeds = std::vector<std::pair<std::string, FeedValue>>;
+
+class GYRE_EXPORT Session {
  public:
   // Reads a GraphDef, binary or text, from a file. NOT_FOUND: no such file. INVALID_ARGUMENT: not a
   // sound graph; the message names the node.
   static absl::StatusOr<std::unique_ptr<Session>> Load(const std::string& path,
                                                        const SessionOptions& options = {});
+  // The same from memory: a GraphDef, binary or text, or Gyre's own text form.
+  static absl::StatusOr<std::unique_ptr<Session>> LoadFromMemory(
+      absl::string_view graph, const SessionOptions& options = {});
   static absl::StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Program> program,
                                                          const SessionOptions& options = {});
   ~Session();
@@ -213,8 +232,7 @@ struct ClusterOptions {
   // or "/job:ps/task:0=host:port". The first one's first device is the default.
   std::vector<std::string> workers;
   std::string token;  // that the workers were started with
-  // "auto" (shared memory within a machine, TCP between machines), "tcp" or "memory".
-  std::string transport = "auto";
+  Transport transport = Transport::kAuto;
   // Not empty: variables and queues are those of all clients that give the same name, and last as
   // long as the workers. Empty: each session has its own.
   std::string shared_state;
@@ -229,14 +247,58 @@ struct ClusterOptions {
 // UNAVAILABLE, naming the worker, for one that does not answer; UNAUTHENTICATED where the token is
 // another; FAILED_PRECONDITION where a worker is of another version of Gyre; INVALID_ARGUMENT for
 // addresses and options that are none.
-absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(const ClusterOptions& options);
+GYRE_EXPORT absl::StatusOr<std::shared_ptr<const Engine>> ConnectCluster(
+    const ClusterOptions& options);
 
-// Names accepted by SessionOptions::engine, default first.
-std::vector<std::string> EngineNames();
+// ---- Checkpoints: the variables of a session in a folder, to go on with later or elsewhere.
+//
+//   absl::Status saved = gyre::SaveCheckpoint(*session, "run/latest");
+//   …
+//   auto restored = gyre::RestoreCheckpoint(*another, "run/latest");
+//
+// The folder holds
+//   variables-N.safetensors   the values, in a format that other programs read, too
+//                             (https://github.com/huggingface/safetensors)
+//   manifest.json             which of these files counts, its size, and of each tensor in it the
+//                             dtype, the shape and a checksum (CRC-32C)
+// Saving writes a new file, and replaces the manifest in one step once the file is on disk. So,
+// whatever stops the process or the machine, what is restored is the last checkpoint that was
+// saved, whole. What an interrupted one left behind is removed by the next.
+//
+// Any number of threads and processes may save to a folder and restore from it at the same time:
+// what is restored is always one of the checkpoints, whole.
 
-// Names accepted by SessionOptions::form: "imported", as the program was loaded; "raised", with If,
-// Case and While in place of primitives; "relowered", with primitives in place of these again, and
-// "reraised", once more the other way; "optimized", raised and through the passes.
-std::vector<std::string> FormNames();
+struct SaveOptions {
+  // Which variables; empty: all of the program's.
+  std::vector<std::string> variables;
+};
+
+struct RestoreOptions {
+  // Which of the program's variables; empty: all. What else the checkpoint holds does not matter if
+  // there are any here.
+  std::vector<std::string> variables;
+  // Variables that are not in the checkpoint stay as they are, and what no variable is called is
+  // passed over. Without it, both are errors.
+  bool partial = false;
+};
+
+// Saves what the variables hold at one moment to a folder, which is made if need be. Other runs may
+// go on meanwhile.
+// FAILED_PRECONDITION: a variable has no value yet. NOT_FOUND: there is no such variable.
+// INVALID_ARGUMENT: a variable is of a type that files cannot hold (string, variant).
+// PERMISSION_DENIED, RESOURCE_EXHAUSTED (of the disk), UNAVAILABLE, NOT_FOUND: the file system
+// refused; the message says what. After an error the folder holds the checkpoint that it held
+// before or, where only the last flush to disk failed, this one.
+GYRE_EXPORT absl::Status SaveCheckpoint(const Session& session, const std::string& folder,
+                                        const SaveOptions& options = {});
+
+// Gives variables the values that were saved, and returns their names. `path`: a folder that
+// SaveCheckpoint made, or a .safetensors file, of which there are no checksums.
+// NOT_FOUND: no checkpoint there, or not of the same names as the program's variables.
+// INVALID_ARGUMENT: files that are damaged or not sound, or values of other dtypes or shapes than
+// the variables; the message lists them. RESOURCE_EXHAUSTED: it does not fit in memory.
+// After an error no variable has changed.
+GYRE_EXPORT absl::StatusOr<std::vector<std::string>> RestoreCheckpoint(
+    Session& session, const std::string& path, const RestoreOptions& options = {});
 
 }  // namespace gyre

@@ -12,13 +12,14 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "gyre/core/export.h"
 
 namespace gyre {
 
 using Dims = absl::InlinedVector<int64_t, 4>;
 
 // A fully known shape: up to 254 dimensions, each >= 0.
-class Shape {
+class GYRE_EXPORT Shape {
  public:
   static constexpr int kMaxRank = 254;
 
@@ -48,9 +49,10 @@ class Shape {
   Dims dims_;
   int64_t num_elements_ = 1;
 };
+inline std::string to_string(const Shape& shape) { return shape.ToString(); }
 
 // A shape of which some, or all, may be unknown. A dimension of -1 is unknown; so may be the rank.
-class PartialShape {
+class GYRE_EXPORT PartialShape {
  public:
   PartialShape() = default;  // unknown rank
   PartialShape(const Shape& shape)
@@ -90,5 +92,6 @@ class PartialShape {
   bool known_rank_ = false;
   Dims dims_;
 };
+inline std::string to_string(const PartialShape& shape) { return shape.ToString(); }
 
 }  // namespace gyre
