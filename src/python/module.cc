@@ -1,5 +1,6 @@
 // The module `gyre._gyre`: what the Python package is made of. python/gyre/_gyre.pyi says what is
 // in it.
+#include "exec/sequential/background.h"
 #include "python/python.h"
 
 NB_MODULE(_gyre, m) {
@@ -28,4 +29,7 @@ NB_MODULE(_gyre, m) {
   BindTools(m);
   BindModels(m);
   BindFiles(m);
+  // Daemon threads may be inside loops that are about to be compiled when Python ends.
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function(
+      [] { gyre::sequential::StopCompiling(); }, nb::call_guard<nb::gil_scoped_release>()));
 }

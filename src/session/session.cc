@@ -16,6 +16,7 @@
 #include "base/work.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
+#include "exec/sequential/background.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
 #include "session/form.h"
@@ -323,7 +324,9 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   return results;
 }
 
-Session::Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(std::shared_ptr<State> state) : state_(std::move(state)) {
+  sequential::StopCompilingAtExit();  // the thread that makes sessions mostly is the main one
+}
 Session::~Session() = default;
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,

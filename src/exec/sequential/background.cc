@@ -35,42 +35,44 @@ ThreadPool& Compilers() {
 // comes behind them, which is too late for a process that ends while the library is loaded. What a
 // thread has for itself goes before all handlers: so the main thread, which is the one that ends
 // most processes, looks after it that way, and a handler does for the others.
-std::atomic<bool> is_ending{false};
-
-void End() {
-  is_ending.store(true, std::memory_order_relaxed);
-  Compilers().Stop();
-}
+std::atomic<bool> has_stopped{false};
 
 struct EndOfThread {
   ~EndOfThread() {
-    if (syscall(SYS_gettid) == getpid()) End();
+    if (syscall(SYS_gettid) == getpid()) StopCompiling();
   }
 };
 
 void StopAtExit() {
   static const bool registered = [] {
     if (!compiled::LoadCompiler().ok()) return false;
-    return std::atexit(&End) == 0;
+    return std::atexit(&StopCompiling) == 0;
   }();
   (void)registered;
 }
 
 }  // namespace
 
-void WaitForCompilersAtExit() {
+void StopCompiling() {
+  has_stopped.store(true);
+  Compilers().Stop();
+}
+
+bool HasStoppedCompiling() { return has_stopped.load(); }
+
+void StopCompilingAtExit() {
   static thread_local const EndOfThread end;
   (void)end;
 }
 
 void CompileInBackground(std::function<void()> task) {
-  WaitForCompilersAtExit();
+  StopCompilingAtExit();
   const auto run = [task = std::move(task)] {
     const NoFork no_fork;
     StopAtExit();  // loads the library: others may wait for the loader's locks, so at once
     static thread_local const int priority = setpriority(PRIO_PROCESS, 0, kNice);
     (void)priority;
-    if (!is_ending.load(std::memory_order_relaxed)) task();
+    if (!has_stopped.load()) task();
   };
   Compilers().Submit(run, 1);
 }

@@ -3,11 +3,19 @@
 
 #include <functional>
 
+#include "base/internal_export.h"
+
 namespace gyre::sequential {
 
 // To be called before there is anything to compile: if it is the main thread that calls, and later
-// ends the process, it waits for the task that runs.
-void WaitForCompilersAtExit();
+// ends the process, it does what StopCompiling does.
+void StopCompilingAtExit();
+
+// Waits for the task that runs; there are none from then on. For who is about to end the process,
+// whatever other threads do.
+GYRE_INTERNAL_EXPORT void StopCompiling();
+// Whether it has been called: what the code generator has made is not to be given back any more.
+bool HasStoppedCompiling();
 
 // Runs `task`, which uses the code generator and must not throw, soon, one after the other. Not at
 // all where there is no thread to be had, or once the process is about to end: exit() waits for the

@@ -120,7 +120,12 @@ class RegionWriter {
 }  // namespace
 
 NativeLoop::NativeLoop(std::optional<int64_t> at_once_after) : at_once_after_(at_once_after) {
-  WaitForCompilersAtExit();
+  StopCompilingAtExit();
+}
+
+NativeLoop::~NativeLoop() {
+  // A session may outlive what the code generator's library has.
+  if (HasStoppedCompiling()) (void)owned_.release();
 }
 
 bool NativeLoop::MakeRegion(const RegisterLoop& loop) { return RegionWriter(loop).Write(region_); }

@@ -20,6 +20,7 @@ namespace gyre::sequential {
 class NativeLoop : public std::enable_shared_from_this<NativeLoop> {
  public:
   explicit NativeLoop(std::optional<int64_t> at_once_after = std::nullopt);
+  ~NativeLoop();
 
   // False: nothing of it would be native, since its condition is no cell. Before any of the rest
   // but Looked; once.
