@@ -23,7 +23,10 @@ function(gyre_precompile target)
     file(WRITE ${CMAKE_BINARY_DIR}/pch.cc.new "// The unit that owns the precompiled header.\n")
     file(COPY_FILE ${CMAKE_BINARY_DIR}/pch.cc.new ${CMAKE_BINARY_DIR}/pch.cc ONLY_IF_DIFFERENT)
     add_library(gyre_pch STATIC ${CMAKE_BINARY_DIR}/pch.cc)
-    target_precompile_headers(gyre_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+    # Not by its full path, which would be in the precompiled header: nothing that is compiled with it
+    # would be found in the cache by another checkout.
+    target_include_directories(gyre_pch PRIVATE ${CMAKE_SOURCE_DIR})
+    target_precompile_headers(gyre_pch PRIVATE <cmake/pch.h>)
   endif()
   target_precompile_headers(${target} REUSE_FROM gyre_pch)
 endfunction()
