@@ -22,10 +22,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/env.h"
 #include "base/thread_pool.h"
+#include "exec/sequential/background.h"
 #include "gtest/gtest.h"
 #include "gyre/core/options.h"
 #include "session/names.h"
 #include "soak/process_state.h"
+#include "support/compile_setting.h"
+#include "support/run_text.h"
 #include "support/transcript.h"
 
 namespace gyre::testing {
@@ -283,12 +286,36 @@ class Soak {
   std::map<std::pair<size_t, size_t>, std::shared_ptr<const Ready>> ready_;  // guarded by mutex_
 };
 
+void CompileALoop() {
+  const CompileSetting at_once("after:1");
+  const auto session = SessionFor(R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %loop = StatelessWhile(%n) cond=@more body=@step : int32
+}
+func @more(%i: int32) -> (p: bool) {
+  %zero = Const() value=int32{0} : int32
+  %p = Greater(%i, %zero) : bool
+  return %p
+}
+func @step(%i: int32) -> (j: int32) {
+  %one = Const() value=int32{1} : int32
+  %j = Sub(%i, %one) : int32
+  return %j
+}
+)");
+  EXPECT_EQ(RunScalar<int32_t>(*session, {{"n:0", Tensor::Scalar<int32_t>(100)}}, "loop:0"), 0);
+}
+
 TEST(Soak, KeepsNothingOfAMillionRuns) {
   const int64_t runs = IsLongTest() ? 1'000'000 : 10'000;
   std::mt19937_64 random(TestSeed());
   const std::vector<Subject> subjects = Subjects(random);
   ASSERT_EQ(subjects.size(), kPrograms);
-  ThreadPool::Shared().Submit([] {}, 1);  // some runs ask for its thread, sooner or later
+  // Some runs ask for these sooner or later: the pool's thread, the code generator and its thread.
+  ThreadPool::Shared().Submit([] {}, 1);
+  CompileALoop();
+  sequential::CompileInBackground([] {});
   const Signals signals;
   Soak soak(subjects, TestSeed());
   const int64_t start = SystemClock().NowNanos();
