@@ -12,4 +12,8 @@ absl::Status OutOfMemoryError(absl::string_view what) noexcept {
   }
 }
 
+absl::Status MisuseError(const std::logic_error& thrown) {
+  return absl::InternalError(absl::StrCat("a kernel misuses a tensor: ", thrown.what()));
+}
+
 }  // namespace gyre

@@ -1,4 +1,5 @@
 // Tensors seen as C++ values: what does not fit is an exception, and never memory of others.
+#include "base/out_of_memory.h"
 #include "gmock/gmock.h"
 #include "gyre/core/tensor.h"
 
@@ -62,6 +63,17 @@ TEST(TensorText, IsForPeople) {
   EXPECT_EQ(to_string(DType::kHalf), "float16");
   EXPECT_EQ(to_string(*Shape::Make({2, 3})), "[2,3]");
   EXPECT_EQ(to_string(PartialShape(Dims{2, -1})), "[2,?]");
+}
+
+// Where a thread's way through the engine ends, the process does not.
+TEST(TensorAccess, WhatAKernelMisreadsIsAnErrorOfTheRun) {
+  const absl::Status status = CatchOutOfMemory("this run", []() -> absl::Status {
+    (void)Tensor::Scalar(1.0f).scalar<double>();
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(status.message(),
+            "a kernel misuses a tensor: a tensor of float32 [] was read as one of float64");
 }
 
 }  // namespace
