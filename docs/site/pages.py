@@ -192,7 +192,10 @@ def cpp_pages():
     gyre/core follow those of gyre."""
     index = ["# C++", "", "The public headers, with the contract of each function.", ""]
     include = ROOT / "include"
-    for header in (*sorted((include / "gyre").glob("*.h")), *sorted((include / "gyre/core").glob("*.h"))):
+    for header in (
+        *sorted((include / "gyre").glob("*.h")),
+        *sorted((include / "gyre/core").glob("*.h")),
+    ):
         name = header.relative_to(include)
         page = "core_" + header.stem if header.parent.name == "core" else header.stem
         text = header.read_text(encoding="utf-8").replace("GYRE_EXPORT ", "")

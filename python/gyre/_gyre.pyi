@@ -573,7 +573,7 @@ class Bundle:
 def open_bundle(prefix: str) -> Bundle: ...
 
 class CheckpointFolder:
-    """A checkpoint as C++ writes it (gyre/core/checkpoint.h)."""
+    """A checkpoint as C++ writes it (gyre/core/session.h)."""
     def entries(self) -> dict[str, tuple[DType | None, Any]]: ...  # name: (dtype, dims)
     def read(self, name: str) -> Tensor: ...
 

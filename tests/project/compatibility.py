@@ -30,8 +30,8 @@ REASONS = {
     "tf.raw_ops.ParameterizedTruncatedNormal": _NO_OP,
     "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; "
     "`TensorArrayConcatV3` is here",
-    "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/core/op.h`); functions have "
-    "`custom_gradient`",
+    "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/core/op.h`); functions "
+    "have `custom_gradient`",
     "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of "
     "functions, state of loops, results",
     "tf.experimental.StructuredTensor": "structures of ragged tensors (dicts, dataclasses) serve",

@@ -12,7 +12,6 @@ import shown_programs as programs
 from gyre._impl.function import watching
 from gyre._impl.show import progress
 
-
 MANY = 100_000  # outer iterations: some tenths of a second of native code
 
 

@@ -58,7 +58,7 @@ def _is_folder_of_core(path: str) -> bool:
 
 class CheckpointReader:
     """The tensors of a checkpoint, by name: of one of TensorFlow's, which Savers write, of one
-    that train.Checkpoint wrote, or of a folder that C++ wrote (gyre/core/checkpoint.h). The index is
+    that train.Checkpoint wrote, or of a folder that C++ wrote (gyre/core/session.h). The index is
     read once, values when they are asked for.
 
     filepattern: its path, without endings. NotFoundError: there is none. InvalidArgumentError,
