@@ -30,6 +30,6 @@ NB_MODULE(_gyre, m) {
   BindModels(m);
   BindFiles(m);
   // Daemon threads may be inside loops that are about to be compiled when Python ends.
-  nb::module_::import_("atexit").attr("register")(nb::cpp_function(
-      [] { gyre::sequential::StopCompiling(); }, nb::call_guard<nb::gil_scoped_release>()));
+  nb::module_::import_("atexit").attr("register")(
+      nb::cpp_function([] { gyre::StopCompiling(); }, nb::call_guard<nb::gil_scoped_release>()));
 }

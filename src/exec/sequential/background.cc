@@ -53,11 +53,6 @@ void StopAtExit() {
 
 }  // namespace
 
-void StopCompiling() {
-  has_stopped.store(true);
-  Compilers().Stop();
-}
-
 bool HasStoppedCompiling() { return has_stopped.load(); }
 
 void StopCompilingAtExit() {
@@ -78,3 +73,8 @@ void CompileInBackground(std::function<void()> task) {
 }
 
 }  // namespace gyre::sequential
+
+void gyre::StopCompiling() {
+  sequential::has_stopped.store(true);
+  sequential::Compilers().Stop();
+}

@@ -5,16 +5,20 @@
 
 #include "base/internal_export.h"
 
-namespace gyre::sequential {
+namespace gyre {
+
+// Waits for the task that runs; there are none from then on. For who is about to end the process,
+// whatever other threads do.
+GYRE_INTERNAL_EXPORT void StopCompiling();
+
+namespace sequential {
 
 // To be called before there is anything to compile: if it is the main thread that calls, and later
 // ends the process, it does what StopCompiling does.
 void StopCompilingAtExit();
 
-// Waits for the task that runs; there are none from then on. For who is about to end the process,
-// whatever other threads do.
-GYRE_INTERNAL_EXPORT void StopCompiling();
-// Whether it has been called: what the code generator has made is not to be given back any more.
+// Whether StopCompiling has been called: what the code generator has made is not to be given back
+// any more.
 bool HasStoppedCompiling();
 
 // Runs `task`, which uses the code generator and must not throw, soon, one after the other. Not at
@@ -23,4 +27,5 @@ bool HasStoppedCompiling();
 // std::bad_alloc.
 void CompileInBackground(std::function<void()> task);
 
-}  // namespace gyre::sequential
+}  // namespace sequential
+}  // namespace gyre
