@@ -1,12 +1,9 @@
 #include "eager/context.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/attention.h"
 #include "base/env.h"
 #include "base/fork.h"
 #include "base/memory.h"
@@ -15,6 +12,7 @@
 #include "exec/parallel_for.h"
 #include "front/error.h"
 #include "ir/program.h"
+#include "ops/evaluate.h"
 #include "ops/registry.h"
 #include "ops/rendezvous.h"
 
@@ -54,28 +52,6 @@ bool AreSmall(absl::Span<const Tensor> inputs) {
   return std::all_of(inputs.begin(), inputs.end(), [](const Tensor& t) {
     return t.is_inline() || t.num_elements() <= kQuickElements;
   });
-}
-
-// Waits for an asynchronous kernel, until it is done or the cancellation ends it.
-absl::Status RunAsync(const Kernel& kernel, KernelContext& ctx, Cancellation& cancellation) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  absl::Status status;
-  kernel.run_async(ctx, kernel.attrs.get(), [&](absl::Status result) {
-    const std::lock_guard lock(mutex);
-    status = std::move(result);
-    done = true;
-    changed.notify_one();
-  });
-  std::unique_lock lock(mutex);
-  while (!changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return done; })) {
-    lock.unlock();
-    Attention::Attend();
-    cancellation.Poll().IgnoreError();
-    lock.lock();
-  }
-  return status;
 }
 
 void LookForNan(const EagerOp& op, absl::Span<const Tensor> outputs) {
@@ -189,10 +165,8 @@ void Context::Change(const SessionOptions& options) {
 absl::Status Context::RunSlowly(const EagerOp& op, ThreadState& state, KernelContext& ctx) {
   // Its own reference: an op that a host function runs meanwhile may replace it.
   const std::shared_ptr<Cancellation> cancellation = state.cancellation;
-  absl::Status status = host_.Run(*cancellation, [&] {
-    return op.kernel.run != nullptr ? op.kernel.run(ctx, op.kernel.attrs.get())
-                                    : RunAsync(op.kernel, ctx, *cancellation);
-  });
+  absl::Status status =
+      host_.Run(*cancellation, [&] { return RunAndWait(op.kernel, ctx, cancellation.get()); });
   if (cancellation->IsCancelled()) {
     // First: handlers of signals, which the host calls, may run ops.
     if (state.cancellation == cancellation) state.Renew();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/attention.h"
 #include "ir/type_attrs.h"
 
 namespace gyre {
@@ -39,33 +40,34 @@ absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::string_view op_name,
   return node;
 }
 
+absl::Status RunAndWait(const Kernel& kernel, KernelContext& ctx, Cancellation* cancellation) {
+  if (kernel.run != nullptr) return kernel.run(ctx, kernel.attrs.get());
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  absl::Status status;
+  kernel.run_async(ctx, kernel.attrs.get(), [&](absl::Status result) {
+    const std::lock_guard lock(mutex);
+    status = std::move(result);
+    done = true;
+    changed.notify_one();
+  });
+  std::unique_lock lock(mutex);
+  while (!changed.wait_for(lock, std::chrono::milliseconds(5), [&] { return done; })) {
+    lock.unlock();
+    Attention::Attend();
+    if (cancellation != nullptr) cancellation->Poll().IgnoreError();  // a deadline ends the wait
+    lock.lock();
+  }
+  return status;
+}
+
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const OpRegistry& ops, const Node& node,
                                                  std::vector<Tensor> inputs, RunEnv& env, Tag tag) {
   GYRE_ASSIGN_OR_RETURN(const Kernel kernel, ops.MakeKernel(node));
   std::vector<Tensor> outputs(node.signature.outputs.size());
   KernelContext ctx(node, env, tag, absl::MakeSpan(inputs), absl::MakeSpan(outputs));
-  absl::Status status;
-  if (kernel.run != nullptr) {
-    status = kernel.run(ctx, kernel.attrs.get());
-  } else {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-    kernel.run_async(ctx, kernel.attrs.get(), [&](absl::Status result) {
-      const std::lock_guard lock(mutex);
-      status = std::move(result);
-      done = true;
-      changed.notify_one();
-    });
-    std::unique_lock lock(mutex);
-    while (!changed.wait_for(lock, std::chrono::milliseconds(1), [&] { return done; })) {
-      if (env.cancellation == nullptr) continue;
-      lock.unlock();
-      env.cancellation->Poll().IgnoreError();  // lets a deadline end the wait
-      lock.lock();
-    }
-  }
-  if (!status.ok()) return status;
+  GYRE_RETURN_IF_ERROR(RunAndWait(kernel, ctx, env.cancellation));
   return outputs;
 }
 

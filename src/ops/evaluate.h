@@ -18,6 +18,10 @@ GYRE_INTERNAL_EXPORT absl::StatusOr<Node> MakeNode(const OpRegistry& ops, absl::
                                                    const std::vector<Tensor>& inputs,
                                                    AttrMap attrs = {});
 
+// Runs the kernel. Waits for an asynchronous one until `cancellation` ends it (null for nothing
+// that does); attends meanwhile.
+absl::Status RunAndWait(const Kernel& kernel, KernelContext& ctx, Cancellation* cancellation);
+
 // Runs the kernel of `node` on `inputs` and returns its outputs (those of an untaken side have no
 // value). Waits for an asynchronous kernel until `env`'s cancellation ends it. Shape rules are not
 // consulted.

@@ -2,7 +2,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "exec/sequential/loop.h"
+#include "exec/register_loop.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -58,46 +58,11 @@ constexpr char kCallsInnerWhile[] = R"(%zero = Const() value=int32{0} : int32
   %c = Identity(%w:3) : int32
   %m = Identity(%w:4) : variant)";
 
-Feeds FeedsOf(int32_t n, float x) {
-  return {{"n:0", Tensor::Scalar(n)}, {"x:0", Tensor::Scalar(x)}};
-}
-
-bool RunsOnRegisters(const std::string& text) {
-  const std::unique_ptr<Session> session = SessionFor(text);
-  lower::ProgramFacts facts(session->program());
-  facts.InferMainShapes({});
-  return sequential::CompileLoop(facts, *session->program().main().FindNode("loop")) != nullptr;
-}
-
-// On registers, as native code and as tokens as on the reference engine.
-void ExpectAgreement(const std::string& text, const Feeds& feeds,
-                     const std::vector<std::string>& fetches) {
-  ASSERT_TRUE(RunsOnRegisters(text)) << text;
-  SessionOptions tokens, reference, native;
-  tokens.parallel.window = 4;
-  reference.engine = EngineKind::kReference;
-  native.engine = EngineKind::kCompiled;
-  const auto want = SessionFor(text, reference)->Run(feeds, fetches);
-  for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
-    const auto got = SessionFor(text, options)->Run(feeds, fetches);
-    ASSERT_EQ(got.status().ToString(), want.status().ToString());
-    if (!want.ok()) continue;
-    for (size_t i = 0; i < fetches.size(); ++i) {
-      EXPECT_EQ((*got)[i].shape(), (*want)[i].shape()) << fetches[i];
-      ASSERT_EQ((*got)[i].dtype(), (*want)[i].dtype()) << fetches[i];
-      EXPECT_EQ(
-          absl::string_view(static_cast<const char*>((*got)[i].raw_data()), (*got)[i].bytes()),
-          absl::string_view(static_cast<const char*>((*want)[i].raw_data()), (*want)[i].bytes()))
-          << fetches[i];
-    }
-  }
-}
-
 TEST(NestedLoops, AWhileWithinAWhile) {
   for (const int n : {0, 1, 2, 9})
-    ExpectAgreement(Nest(kCallsInnerWhile, kInnerWhile), FeedsOf(n, 0.3f),
+    ExpectAgreement(Nest(kCallsInnerWhile, kInnerWhile), LoopFeeds(n, 0.3f),
                     {"loop:0", "loop:2", "loop:3", "length:0"});
-  EXPECT_EQ(RunScalar<int32_t>(*SessionFor(Nest(kCallsInnerWhile, kInnerWhile)), FeedsOf(9, 1),
+  EXPECT_EQ(RunScalar<int32_t>(*SessionFor(Nest(kCallsInnerWhile, kInnerWhile)), LoopFeeds(9, 1),
                                "length:0"),
             36);
 }
@@ -121,7 +86,7 @@ func @flat(%i: int32, %x: float32, %k: int32, %l: variant) -> (y: float32, c: in
   return %y, %k, %l
 }
 )");
-  ExpectAgreement(Nest(body, more), FeedsOf(8, 0.7f), {"loop:2", "loop:3", "length:0"});
+  ExpectAgreement(Nest(body, more), LoopFeeds(8, 0.7f), {"loop:2", "loop:3", "length:0"});
 }
 
 // A For within the While: from START to LIMIT by DELTA; it adds its index to k.
@@ -144,23 +109,23 @@ func @count(%j: int32, %x: float32, %k: int32) -> (y: float32, c: int32) {
 
 TEST(NestedLoops, AForWithinAWhile) {
   const std::string minus_three = "Const() value=int32{-3}";
-  ExpectAgreement(ForWithin("Neg(%i)", "Identity(%n)", "Identity(%one)"), FeedsOf(5, 0.2f),
+  ExpectAgreement(ForWithin("Neg(%i)", "Identity(%n)", "Identity(%one)"), LoopFeeds(5, 0.2f),
                   {"loop:2", "loop:3"});
-  ExpectAgreement(ForWithin("Mul(%n, %n)", "Identity(%i)", minus_three), FeedsOf(6, 0.2f),
+  ExpectAgreement(ForWithin("Mul(%n, %n)", "Identity(%i)", minus_three), LoopFeeds(6, 0.2f),
                   {"loop:2", "loop:3"});
-  ExpectAgreement(ForWithin("Identity(%i)", "Identity(%i)", minus_three), FeedsOf(3, 0.2f),
+  ExpectAgreement(ForWithin("Identity(%i)", "Identity(%i)", minus_three), LoopFeeds(3, 0.2f),
                   {"loop:2", "loop:3"});
   EXPECT_EQ(RunScalar<int32_t>(*SessionFor(ForWithin("Neg(%i)", "Identity(%n)", "Identity(%one)")),
-                               FeedsOf(3, 1), "loop:3"),
+                               LoopFeeds(3, 1), "loop:3"),
             (0 + 1 + 2) + (-1 + 0 + 1 + 2) + (-2 - 1 + 0 + 1 + 2));
 }
 
 TEST(NestedLoops, AForThatLeadsAwayFromItsLimitSaysInWhichIteration) {
   ExpectAgreement(ForWithin("Const() value=int32{2}", "Identity(%i)", "Const() value=int32{-1}"),
-                  FeedsOf(5, 0.2f), {"loop:3"});
+                  LoopFeeds(5, 0.2f), {"loop:3"});
   const absl::Status status = RunStatus(
       *SessionFor(ForWithin("Const() value=int32{2}", "Identity(%i)", "Const() value=int32{-1}")),
-      FeedsOf(5, 0.2f), "loop:3");
+      LoopFeeds(5, 0.2f), "loop:3");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(absl::StrContains(status.message(), "in iteration 3 of the body")) << status;
 }
@@ -201,12 +166,12 @@ TEST(NestedLoops, ErrorsNameTheIterationOfEachLoop) {
       kInnerWhile, {{"%c = AddV2(%k, %one) : int32",
                      "%two = Const() value=int32{2} : int32\n  %d = Sub(%two, %j) : int32\n"
                      "  %q = FloorDiv(%one, %d) : int32\n  %c = AddV2(%k, %q) : int32"}});
-  ExpectAgreement(Nest(kCallsInnerWhile, fails), FeedsOf(9, 0.3f), {"loop:3"});
+  ExpectAgreement(Nest(kCallsInnerWhile, fails), LoopFeeds(9, 0.3f), {"loop:3"});
   SessionOptions native;
   native.engine = EngineKind::kCompiled;
   for (const SessionOptions& options : {SessionOptions(), native}) {
     const absl::Status status =
-        RunStatus(*SessionFor(Nest(kCallsInnerWhile, fails), options), FeedsOf(9, 1), "loop:3");
+        RunStatus(*SessionFor(Nest(kCallsInnerWhile, fails), options), LoopFeeds(9, 1), "loop:3");
     EXPECT_TRUE(
         absl::EndsWith(status.message(),
                        "\n  at node q (FloorDiv)\n  in iteration 2 of the body (function "
@@ -226,7 +191,7 @@ TEST(NestedLoops, PauseWithinAnInnerLoopAndGoOnThere) {
   for (uint32_t i = 0; i < 4'000'000; ++i) sum += 2 * i;
   for (const SessionOptions& options : {SessionOptions(), native}) {
     EXPECT_EQ(static_cast<uint32_t>(
-                  RunScalar<int32_t>(*SessionFor(long_inner, options), FeedsOf(2, 1), "loop:3")),
+                  RunScalar<int32_t>(*SessionFor(long_inner, options), LoopFeeds(2, 1), "loop:3")),
               sum);
   }
 }
@@ -241,7 +206,7 @@ TEST(NestedLoops, EndAtTheirDeadlineWithinAnInnerLoop) {
     RunOptions run;
     run.timeout_ms = 1000;  // compiling counts, too
     const absl::Status status = RunStatus(*SessionFor(Nest(kCallsInnerWhile, endless), options),
-                                          FeedsOf(3, 1), "loop:3", run);
+                                          LoopFeeds(3, 1), "loop:3", run);
     EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "of While node w")) << status;
   }

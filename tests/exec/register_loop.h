@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_replace.h"
+#include "exec/sequential/loop.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -40,6 +43,41 @@ EXTRA
 
 inline Feeds LoopFeeds(int32_t n, float x) {
   return {{"n:0", Tensor::Scalar(n)}, {"x:0", Tensor::Scalar(x)}};
+}
+
+// Whether the node `loop` of the text does.
+inline bool RunsOnRegisters(const std::string& text) {
+  const std::unique_ptr<Session> session = SessionFor(text);
+  if (session == nullptr) return false;
+  lower::ProgramFacts facts(session->program());
+  const Function& main = session->program().main();
+  facts.InferMainShapes({Endpoint{main.FindNode("n")->id, 0}, Endpoint{main.FindNode("x")->id, 0}});
+  return sequential::CompileLoop(facts, *main.FindNode("loop")) != nullptr;
+}
+
+// On registers, as native code and as tokens `text` gives what the reference engine gives, to the
+// bit.
+inline void ExpectAgreement(const std::string& text, const Feeds& feeds,
+                            const std::vector<std::string>& fetches) {
+  ASSERT_TRUE(RunsOnRegisters(text)) << text;
+  SessionOptions tokens, reference, native;
+  tokens.parallel.window = 4;
+  reference.engine = EngineKind::kReference;
+  native.engine = EngineKind::kCompiled;
+  const auto want = SessionFor(text, reference)->Run(feeds, fetches);
+  for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
+    const auto got = SessionFor(text, options)->Run(feeds, fetches);
+    ASSERT_EQ(got.status().ToString(), want.status().ToString());
+    if (!want.ok()) continue;
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      EXPECT_EQ((*got)[i].shape(), (*want)[i].shape()) << fetches[i];
+      ASSERT_EQ((*got)[i].dtype(), (*want)[i].dtype()) << fetches[i];
+      EXPECT_EQ(
+          std::string_view(static_cast<const char*>((*got)[i].raw_data()), (*got)[i].bytes()),
+          std::string_view(static_cast<const char*>((*want)[i].raw_data()), (*want)[i].bytes()))
+          << fetches[i];
+    }
+  }
 }
 
 }  // namespace gyre::testing

@@ -30,8 +30,6 @@ Compiled Compile(const std::string& text) {
   compiled.loop = sequential::CompileLoop(facts, *main.FindNode("loop"));
   return compiled;
 }
-bool RunsOnRegisters(const std::string& text) { return Compile(text).loop != nullptr; }
-
 constexpr char kMul[] = "Mul(%x, %x) : float32";
 
 TEST(SequentialLoop, IsOneOfSmallTensorsAndListsWithoutEffects) {
@@ -51,7 +49,7 @@ func @say(%x: float32) -> (y: float32) {
   return %y
 })")));
   EXPECT_TRUE(RunsOnRegisters(LoopText(Body("StatelessWhile(%x) cond=@big body=@half : float32"),
-                                        R"(
+                                       R"(
 func @big(%x: float32) -> (p: bool) {
   %one = Const() value=float32{1} : float32
   %p = Greater(%x, %one) : bool
@@ -62,30 +60,6 @@ func @half(%x: float32) -> (y: float32) {
   %y = Div(%x, %two) : float32
   return %y
 })"))) << "tests/exec/nested_loops_test.cc";
-}
-
-// What must be the same as tokens, and by the reference engine.
-void ExpectAgreement(const std::string& text, const Feeds& feeds,
-                     const std::vector<std::string>& fetches) {
-  ASSERT_TRUE(RunsOnRegisters(text)) << text;
-  SessionOptions tokens, reference, native;
-  tokens.parallel.window = 4;
-  reference.engine = EngineKind::kReference;
-  native.engine = EngineKind::kCompiled;
-  const auto want = SessionFor(text, reference)->Run(feeds, fetches);
-  for (const SessionOptions& options : {SessionOptions(), tokens, native}) {
-    const auto got = SessionFor(text, options)->Run(feeds, fetches);
-    ASSERT_EQ(got.status().ToString(), want.status().ToString());
-    if (!want.ok()) continue;
-    for (size_t i = 0; i < fetches.size(); ++i) {
-      EXPECT_EQ((*got)[i].shape(), (*want)[i].shape()) << fetches[i];
-      ASSERT_EQ((*got)[i].dtype(), (*want)[i].dtype()) << fetches[i];
-      EXPECT_EQ(
-          absl::string_view(static_cast<const char*>((*got)[i].raw_data()), (*got)[i].bytes()),
-          absl::string_view(static_cast<const char*>((*want)[i].raw_data()), (*want)[i].bytes()))
-          << fetches[i];
-    }
-  }
 }
 
 constexpr char kParts[] = R"(  %y = Identity(%f) : float32
