@@ -1,11 +1,12 @@
 // Region: a stretch of a program that becomes native code, and the native code.
 //
-// A region is a list of instructions on cells. A cell holds a scalar of at most eight bytes; native
-// code keeps it in a machine register. Its instructions are those of the interpreter that runs the
-// same stretch, one by one and under the same numbers, so that native code can stop before any of
-// them and leave the rest to the interpreter: where a check fails, where something waits, where
-// somebody must be told. Whatever goes wrong is said by the interpreter, in the words that it
-// always has.
+// A region is a list of instructions on cells. A cell holds a scalar of at most eight bytes, or a
+// reference to an object (a list, a variable), which it owns; native code keeps it in a machine
+// register. An object's cell is 0 where it has none. The region's instructions are those of the
+// interpreter that runs the same stretch, one by one and under the same numbers, so that native
+// code can stop before any of them and leave the rest to the interpreter: where a check fails,
+// where something waits, where somebody must be told. Whatever goes wrong is said by the
+// interpreter, in the words that it always has.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,21 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/object_code.h"
 #include "ops/scalar_code.h"
 
 namespace gyre::compiled {
 
 enum class Action : uint8_t {
   kScalar,       // one element: inputs to `output` by `code`
+  kObject,       // inputs to outputs by `object`
   kMove,         // inputs[0] to `output`
   kLeave,        // stops before this instruction unless inputs[0] is true
   kJump,         // to targets[0]
   kJumpUnless,   // to targets[0] unless inputs[0] is true
   kJumpByIndex,  // to the one of `targets` that inputs[0], an int32, counts to; else the last
   kCall,         // the interpreter runs this instruction, and native code goes on
+  kRelease,      // gives back the objects of inputs
   kSkip,         // nothing
   kStart,        // of loop `loop`: counts its iterations from 0
   kAgain,        // to targets[0], as the next iteration of loop `loop`
@@ -35,7 +39,11 @@ enum class Action : uint8_t {
 struct Instruction {
   Action action = Action::kSkip;
   const ScalarCode* code = nullptr;
-  std::vector<uint32_t> inputs;   // cells; of kCall, those that the interpreter reads
+  const ObjectCode* object = nullptr;
+  std::vector<uint32_t> inputs;  // cells; of kCall, those that the interpreter reads
+  // By input: an object that nobody reads any more. Of kCall, the interpreter has the reference
+  // then.
+  std::vector<bool> is_last;
   std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
   std::vector<uint32_t> targets;  // numbers of instructions
   std::vector<uint32_t> live;     // cells that are read from here on: what a stop here leaves
@@ -45,6 +53,7 @@ struct Instruction {
 struct Region {
   std::string name;                 // of the loop, for debuggers and profilers
   std::vector<uint8_t> cell_bytes;  // per cell; 0: a register that is none
+  std::vector<DType> objects;       // per cell, of the tensor that holds it; kInvalid: a scalar
   std::vector<Instruction> instructions;
   std::vector<std::pair<uint32_t, uint64_t>> constants;  // cells that never change
   // By number, where the iterations of a loop start. Its instructions are those from there to its
@@ -54,8 +63,10 @@ struct Region {
 
 // What native code and the interpreter tell each other in one run.
 struct Frame {
-  uint64_t* cells = nullptr;  // in and out: those that are live where native code starts and stops
+  // In and out: those that are live where native code starts and stops, and all objects.
+  uint64_t* cells = nullptr;
   int64_t* iterations = nullptr;  // by loop; in and out, and as they are at each call
+  const Tensor::Alloc* alloc = nullptr;
   void* interpreter = nullptr;
   // Runs instruction `at`. False: native code must stop, and `call` has kept why. Throws nothing.
   bool (*call)(void* interpreter, uint32_t at) = nullptr;

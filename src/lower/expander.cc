@@ -51,10 +51,15 @@ void Expander::ExpandNode(ExpandedBody& body, const Node& node) {
   const NodeState& state = body.states[node.id];
   if (state.completion >= 0 && IsStructured(node.kind())) {
     body.completion.push_back(state.completion);
-  } else if (body.facts->has_effect[node.id] || body.facts->must_run[node.id]) {
+  } else if (HasEffect(body, node) || body.facts->must_run[node.id]) {
     const NodeId done = DoneOf(body, node.id);
     if (done >= 0) body.completion.push_back(done);
   }
+}
+
+bool Expander::HasEffect(const ExpandedBody& body, const Node& node) const {
+  return body.facts->has_effect[node.id] ||
+         (IsStructured(node.kind()) && facts_.StructuredFinishes(node));
 }
 
 std::string Expander::NameOf(const ExpandedBody& body, const Node& node) {
@@ -77,7 +82,7 @@ void Expander::CopyNode(ExpandedBody& body, const Node& node) {
     controls.gated |= value.gated;
     controls.ordered |= value.ordered;
   }
-  const bool has_effect = body.facts != nullptr && body.facts->has_effect[node.id];
+  const bool has_effect = body.facts != nullptr && HasEffect(body, node);
   if (has_effect && body.entry >= 0 && !controls.ordered) {
     controls.nodes.push_back(body.entry);
     controls.gated = controls.ordered = true;

@@ -174,6 +174,8 @@ class Expander {
   Value Condition(const Value& value, const Function* function, Endpoint source, const Place& place,
                   Where where, const std::string& name);
 
+  // Of a node that stands as it is: a structured one does what its functions do.
+  bool HasEffect(const ExpandedBody& body, const Node& node) const;
   // The name of what becomes of `node`: its own in the main graph.
   std::string NameOf(const ExpandedBody& body, const Node& node);
   bool CanInline(const Node& structured, const Callee& callee, const ExpandedBody& body);

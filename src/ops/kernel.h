@@ -32,6 +32,8 @@
 
 namespace gyre {
 
+struct ObjectCode;  // ops/object_code.h
+
 // The tag's frame id of a frame or call called `name`, opened from `parent`.
 GYRE_EXPORT uint64_t ChildFrameId(Tag parent, absl::string_view name);
 
@@ -138,6 +140,8 @@ struct Kernel {
   // What `run` does where all inputs are scalars, or null: nothing else that is known. Requirement:
   // the result is a scalar then.
   const ScalarCode* scalar = nullptr;
+  // What `run` does to objects of scalars, or null: nothing that is known.
+  const ObjectCode* object = nullptr;
 };
 
 // Makes the kernel of one node. UNIMPLEMENTED when there is none for its types.

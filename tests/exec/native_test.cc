@@ -56,7 +56,13 @@ TEST(NativeLoop, HasScalarsInCellsAndCallsForTheRest) {
                                      "%m = TensorListPushBack(%l, %y) : variant")));
   ASSERT_NE(pushing.native, nullptr);
   EXPECT_EQ(pushing.Count(compiled::Action::kScalar), 3);
-  EXPECT_EQ(pushing.Count(compiled::Action::kCall), 2) << "the push, and its result's move";
+  EXPECT_EQ(pushing.Count(compiled::Action::kObject), 1);
+  EXPECT_EQ(pushing.Count(compiled::Action::kCall), 0);
+  const Native packing = NativeOf(
+      LoopText("%v = Pack(%x, %x) : float32\n%zero = Const() value=int32{0} : int32\n"
+               "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant"));
+  ASSERT_NE(packing.native, nullptr);
+  EXPECT_EQ(packing.Count(compiled::Action::kCall), 2) << "the vector, and its sum";
 }
 
 TEST(NativeLoop, HandsItsRegistersToTheInterpreterWhereACheckFails) {

@@ -25,6 +25,7 @@ graph {
   %l = EmptyTensorList(%none, %any) element_dtype=float32 : variant
   %loop = While(%zero, %n, %x, %l) cond=@more body=@step : (int32, int32, float32, variant)
   %length = TensorListLength(%loop:3) : int32
+  %items = TensorListStack(%loop:3, %any) element_dtype=float32 : float32
 }
 func @more(%i: int32, %n: int32, %x: float32, %l: variant) -> (p: bool) {
   %p = Less(%i, %n) : bool

@@ -10,15 +10,23 @@
 namespace gyre::compiled {
 namespace {
 
+void Retain(const Object* object) { object->Ref(); }
+void Release(const Object* object) { object->Unref(); }
+
 // Instructions between two looks at the clock: some 50 to 500 µs of native code.
 constexpr int32_t kLookEvery = 1 << 16;
 
 // The function of one loop of a region. Cells are stack slots, which LLVM turns into registers:
 //
-//   entry:        slots of the cells that the loop's first instruction reads are loaded from the
-//                 frame
+//   entry:        slots of the cells that the loop's first instruction reads, and of all objects,
+//                 are loaded from the frame
 //   at3, at4, …:  one block for each of the loop's instructions
-//   stop blocks:  store what is live there into the frame and return the instruction's number
+//   stop blocks:  store what is live there, and all objects, into the frame and return the
+//                 instruction's number
+//
+// A slot owns the object that it holds, or is 0: whoever reads the last of it takes it out, and
+// what still lies where something else is to go has been left by a branch that nobody read, and is
+// released.
 class Generator {
  public:
   Generator(const Region& region, uint32_t loop, const ScalarBitcode& scalars, llvm::Module& module)
@@ -82,7 +90,10 @@ class Generator {
       if (region_.cell_bytes[cell] != 0) slots_[cell] = Slot(TypeOf(cell));
     for (const auto& [cell, value] : region_.constants)
       b_.CreateStore(llvm::ConstantInt::get(TypeOf(cell), value), slots_[cell]);
-    for (const uint32_t cell : region_.instructions[start_].live) LoadCell(cell);
+    for (const uint32_t cell : region_.instructions[start_].live)
+      if (!IsObject(cell)) LoadCell(cell);
+    for (uint32_t cell = 0; cell < slots_.size(); ++cell)
+      if (IsObject(cell)) LoadCell(cell);
     iterations_in_frame_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, iterations)));
     for (uint32_t loop = 0; loop < region_.starts.size(); ++loop) {
       iterations_.push_back(Slot(b_.getInt64Ty()));
@@ -110,9 +121,109 @@ class Generator {
     b_.CreateStore(b_.CreateZExt(value, b_.getInt64Ty()), CellInFrame(cell));
   }
 
+  // Objects.
+
+  bool IsObject(uint32_t cell) const { return region_.objects[cell] != DType::kInvalid; }
+  llvm::Value* Address(const void* of) {
+    return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(of)), ptr_);
+  }
+  void CallWith(void (*function)(const Object*), llvm::Value* object) {
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getInt64Ty()}, false);
+    b_.CreateCall(type, Address(reinterpret_cast<const void*>(function)), {object})
+        ->setDoesNotThrow();
+  }
+  llvm::Value* LoadObject(uint32_t cell) { return b_.CreateLoad(b_.getInt64Ty(), slots_[cell]); }
+  void Empty(uint32_t cell) { b_.CreateStore(b_.getInt64(0), slots_[cell]); }
+  // Gives back what the cell still holds.
+  void ReleaseCell(uint32_t cell) {
+    llvm::Value* const object = LoadObject(cell);
+    auto* const held = llvm::BasicBlock::Create(context_, "held", function_);
+    auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
+    Branch(b_.CreateICmpEQ(object, b_.getInt64(0)), then, held);
+    b_.SetInsertPoint(held);
+    CallWith(&Release, object);
+    b_.CreateBr(then);
+    b_.SetInsertPoint(then);
+    Empty(cell);
+  }
+  void ReleaseOutputs(const Instruction& op) {
+    for (const uint32_t cell : op.outputs)
+      if (IsObject(cell)) ReleaseCell(cell);
+  }
+
+  void WriteObject(uint32_t at, const Instruction& op) {
+    ReleaseOutputs(op);
+    auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size() + op.outputs.size());
+    llvm::AllocaInst* const list = Slot(list_type);
+    const auto operand = [&](size_t number, llvm::Type* type) {
+      llvm::AllocaInst* const slot = Slot(type);
+      slot->setAlignment(llvm::Align(8));
+      b_.CreateStore(slot, b_.CreateConstInBoundsGEP2_64(list_type, list, 0, number));
+      return slot;
+    };
+    std::vector<llvm::Value*> retained;
+    const std::vector<char> kinds = OperandKinds(op);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      llvm::Type* const type = TypeOf(op.inputs[i]);
+      llvm::Value* const value = b_.CreateLoad(type, slots_[op.inputs[i]]);
+      b_.CreateStore(value, operand(i, type));
+      if (kinds[i] != 'O' || op.is_last[i]) continue;
+      CallWith(&Retain, value);  // the function takes one, the cell keeps the other
+      retained.push_back(value);
+    }
+    std::vector<llvm::AllocaInst*> results;
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      results.push_back(operand(op.inputs.size() + i, TypeOf(op.outputs[i])));
+    auto* const type = llvm::FunctionType::get(b_.getInt1Ty(), {ptr_, ptr_}, false);
+    llvm::CallInst* const done =
+        b_.CreateCall(type, Address(reinterpret_cast<const void*>(op.object->function)),
+                      {b_.CreateLoad(ptr_, Member(offsetof(Frame, alloc))), list});
+    done->addRetAttr(llvm::Attribute::ZExt);
+    done->setDoesNotThrow();
+    auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
+    auto* const undone = llvm::BasicBlock::Create(context_, "undone", function_);
+    Branch(done, then, undone);
+    b_.SetInsertPoint(undone);
+    for (llvm::Value* const value : retained) CallWith(&Release, value);
+    b_.CreateBr(StopBefore(at, at));
+    b_.SetInsertPoint(then);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.is_last[i]) continue;
+      if (kinds[i] == 'o') CallWith(&Release, LoadObject(op.inputs[i]));
+      Empty(op.inputs[i]);
+    }
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      b_.CreateStore(b_.CreateLoad(TypeOf(op.outputs[i]), results[i]), slots_[op.outputs[i]]);
+    b_.CreateBr(BlockAt(at + 1));
+  }
+  // Of the inputs that are operands.
+  static std::vector<char> OperandKinds(const Instruction& op) {
+    std::vector<char> kinds;
+    for (const char kind : op.object->inputs)
+      if (kind != '-') kinds.push_back(kind);
+    return kinds;
+  }
+
+  void WriteMove(uint32_t at, const Instruction& op) {
+    const uint32_t from = op.inputs[0], to = op.outputs[0];
+    ReleaseOutputs(op);
+    b_.CreateStore(b_.CreateLoad(TypeOf(from), slots_[from]), slots_[to]);
+    if (IsObject(from)) {
+      if (op.is_last[0]) {
+        Empty(from);
+      } else {
+        CallWith(&Retain, LoadObject(from));
+      }
+    }
+    b_.CreateBr(BlockAt(at + 1));
+  }
+
   // Leaves native code: what `live` says is stored, and `result` returned.
   void WriteStop(const std::vector<uint32_t>& live, uint32_t result) {
-    for (const uint32_t cell : live) StoreCell(cell);
+    for (const uint32_t cell : live)
+      if (!IsObject(cell)) StoreCell(cell);
+    for (uint32_t cell = 0; cell < slots_.size(); ++cell)
+      if (IsObject(cell)) StoreCell(cell);
     StoreIterations();
     b_.CreateRet(b_.getInt32(result));
   }
@@ -139,11 +250,10 @@ class Generator {
     switch (op.action) {
       case Action::kScalar:
         return WriteScalar(at, op);
+      case Action::kObject:
+        return WriteObject(at, op);
       case Action::kMove:
-        b_.CreateStore(b_.CreateLoad(TypeOf(op.inputs[0]), slots_[op.inputs[0]]),
-                       slots_[op.outputs[0]]);
-        b_.CreateBr(BlockAt(at + 1));
-        return;
+        return WriteMove(at, op);
       case Action::kLeave:
         return Branch(IsTrue(op.inputs[0]), BlockAt(at + 1), StopBefore(at, at));
       case Action::kJump:
@@ -156,6 +266,10 @@ class Generator {
         return WriteJumpByIndex(op);
       case Action::kCall:
         return WriteCall(at, op);
+      case Action::kRelease:
+        for (const uint32_t cell : op.inputs) ReleaseCell(cell);
+        b_.CreateBr(BlockAt(at + 1));
+        return;
       case Action::kSkip:
         b_.CreateBr(BlockAt(at + 1));
         return;
@@ -211,7 +325,10 @@ class Generator {
   }
 
   void WriteCall(uint32_t at, const Instruction& op) {
+    ReleaseOutputs(op);
     for (const uint32_t cell : op.inputs) StoreCell(cell);
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.is_last[i]) Empty(op.inputs[i]);
     StoreIterations();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
     auto* const then = llvm::BasicBlock::Create(context_, "then", function_);

@@ -223,8 +223,10 @@ class Compiler {
     loop_->scopes.push_back(in);
     Registers registers(function->nodes.size());
     for (const NodeId id : facts.order) {
-      if (facts.has_effect[id] || loop_->code.size() > kMaxInstructions) return false;
-      if (!WriteNode(*function, function->node(id), scope, args, depth, registers)) return false;
+      const Node& node = function->node(id);
+      if (facts.has_effect[id] && !ReadsVariable(node)) return false;
+      if (loop_->code.size() > kMaxInstructions) return false;
+      if (!WriteNode(*function, node, scope, args, depth, registers)) return false;
     }
     for (const FunctionResult& result : function->results) {
       const std::vector<uint32_t>& of_node = registers[result.value.node];
@@ -233,6 +235,10 @@ class Compiler {
     }
     return true;
   }
+
+  // The one effect that such a loop may have: another thread may write what it reads, but the loop
+  // itself writes nothing, so reads need no order among each other.
+  static bool ReadsVariable(const Node& node) { return node.role() == Role::kReadsAll; }
 
   bool WriteNode(const Function& function, const Node& node, int scope,
                  absl::Span<const uint32_t> args, int depth, Registers& registers) {
@@ -300,7 +306,7 @@ class Compiler {
       return true;
     }
     if (node.kind() == OpKind::kNoOp) return true;
-    if (node.op == nullptr || node.op->stateful()) return false;
+    if (node.op == nullptr || (node.op->stateful() && !ReadsVariable(node))) return false;
     absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
     if (!kernel.ok() || kernel->run == nullptr) return false;
     Instruction& op = Emit(Action::kRun, inputs);
@@ -383,7 +389,8 @@ class Compiler {
   }
   bool IsSmall(const Function& function, Endpoint e) const {
     const DType dtype = TypeOf(function, e);
-    if (dtype == DType::kVariant || scalars_.contains({&function, e})) return true;
+    if (dtype == DType::kVariant || dtype == DType::kResource || scalars_.contains({&function, e}))
+      return true;
     const int64_t elements = facts_.NumElements(function, e);
     return IsTrivial(dtype) && elements >= 0 && elements <= kMaxElements;
   }

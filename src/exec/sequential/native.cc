@@ -21,17 +21,23 @@ constexpr int64_t kLooksUntilHot = 2048;
 class RegionWriter {
  public:
   explicit RegionWriter(const RegisterLoop& loop)
-      : loop_(loop), before_(LiveBefore(loop)), is_constant_(loop.num_registers, false) {}
+      : loop_(loop),
+        before_(LiveBefore(loop)),
+        constants_(loop.num_registers),
+        objects_(loop.num_registers, DType::kInvalid) {
+    for (const auto& [reg, value] : loop.constants) constants_[reg] = value;
+    FindObjects();
+  }
 
   // False: what decides where the loop goes is no cell.
   bool Write(compiled::Region& region) {
     region.name = loop_.node->name;
-    for (const DType dtype : loop_.scalar_types)
-      region.cell_bytes.push_back(static_cast<uint8_t>(DTypeSize(dtype)));
-    for (const auto& [reg, value] : loop_.constants) {
-      is_constant_[reg] = true;
+    for (uint32_t reg = 0; reg < loop_.num_registers; ++reg)
+      region.cell_bytes.push_back(static_cast<uint8_t>(
+          IsObject(reg) ? sizeof(uint64_t) : DTypeSize(loop_.scalar_types[reg])));
+    region.objects = objects_;
+    for (const auto& [reg, value] : loop_.constants)
       if (IsCell(reg)) region.constants.emplace_back(reg, BitsOf(*value));
-    }
     for (const LoopPart& part : loop_.loops) region.starts.push_back(part.start);
     for (size_t at = 0; at < loop_.code.size(); ++at) {
       compiled::Instruction& to = region.instructions.emplace_back();
@@ -43,8 +49,71 @@ class RegionWriter {
   }
 
  private:
-  bool IsCell(uint32_t reg) const { return loop_.scalar_types[reg] != DType::kInvalid; }
-  bool IsVariableCell(uint32_t reg) const { return IsCell(reg) && !is_constant_[reg]; }
+  bool IsObject(uint32_t reg) const { return objects_[reg] != DType::kInvalid; }
+  bool IsCell(uint32_t reg) const {
+    return IsObject(reg) || loop_.scalar_types[reg] != DType::kInvalid;
+  }
+  bool IsVariableCell(uint32_t reg) const { return IsCell(reg) && constants_[reg] == nullptr; }
+
+  // Objects are cells where some op that can be generated handles them, and wherever they are moved
+  // from there.
+  void FindObjects() {
+    for (const Instruction& from : loop_.code) {
+      if (!HasObjectCode(from)) continue;
+      const ObjectCode& code = *from.kernel.object;
+      for (uint32_t i = 0; i < from.num_inputs; ++i)
+        if (IsObjectKind(code.inputs[i])) objects_[InputOf(from, i)] = TypeOfInput(from, i);
+      for (uint32_t i = 0; i < from.num_outputs; ++i)
+        if (IsObjectKind(code.outputs[i]))
+          objects_[from.output + i] = from.node->signature.outputs[i].dtype;
+    }
+    for (bool found = true; found;) {
+      found = false;
+      for (const Instruction& from : loop_.code) {
+        if (from.action != Action::kMove) continue;
+        DType& of_input = objects_[InputOf(from, 0)];
+        DType& of_output = objects_[from.output];
+        if (of_input == of_output) continue;
+        if (of_input != DType::kInvalid) {
+          of_output = of_input;
+        } else {
+          of_input = of_output;
+        }
+        found = true;
+      }
+    }
+  }
+  static bool IsObjectKind(char kind) { return kind == 'o' || kind == 'O'; }
+  static DType TypeOfInput(const Instruction& from, uint32_t i) {
+    return from.node->signature.inputs[i].dtype;
+  }
+
+  // Whether the instruction can be kObject, its objects apart.
+  bool HasObjectCode(const Instruction& from) const {
+    if (from.action != Action::kRun || from.kernel.object == nullptr) return false;
+    const ObjectCode& code = *from.kernel.object;
+    if (code.inputs.size() != from.num_inputs || code.outputs.size() != from.num_outputs)
+      return false;
+    for (uint32_t i = 0; i < from.num_inputs; ++i) {
+      const uint32_t reg = InputOf(from, i);
+      if (code.inputs[i] == 'x' && loop_.scalar_types[reg] != TypeOfInput(from, i)) return false;
+      if (code.inputs[i] == '-' && !FitsScalars(constants_[reg])) return false;
+    }
+    for (uint32_t i = 0; i < from.num_outputs; ++i) {
+      if (code.outputs[i] == 'x' &&
+          loop_.scalar_types[from.output + i] != from.node->signature.outputs[i].dtype)
+        return false;
+    }
+    return true;
+  }
+  // An element shape that any scalar fits; null: one that is not known.
+  static bool FitsScalars(const Tensor* shape) {
+    if (shape == nullptr) return false;
+    if (shape->rank() == 1) return shape->num_elements() == 0;
+    return shape->rank() == 0 && (shape->dtype() == DType::kInt32 ? shape->scalar<int32_t>()
+                                                                  : shape->scalar<int64_t>()) == -1;
+  }
+
   uint32_t InputOf(const Instruction& from, uint32_t i) const {
     return loop_.inputs[from.first_input + i].reg;
   }
@@ -60,6 +129,7 @@ class RegionWriter {
   bool WriteInstruction(const Instruction& from, compiled::Instruction& to) {
     switch (from.action) {
       case Action::kRun:
+        if (HasObjectCode(from)) return WriteObject(from, to);
         if (from.kernel.scalar == nullptr || !AllCells(from)) return WriteCall(from, to);
         to.code = from.kernel.scalar;
         return WriteAs(compiled::Action::kScalar, from, to);
@@ -82,9 +152,7 @@ class RegionWriter {
         WriteAs(compiled::Action::kJumpByIndex, from, to);
         return DecidesBy(from, DType::kInt32);
       case Action::kDrop:
-        for (uint32_t i = 0; i < from.num_inputs; ++i)
-          if (!IsCell(InputOf(from, i))) to.action = compiled::Action::kCall;
-        return true;
+        return WriteDrop(from, to);
       case Action::kStart:
         to.loop = from.loop;
         return WriteAs(compiled::Action::kStart, from, to);
@@ -98,15 +166,42 @@ class RegionWriter {
 
   bool WriteAs(compiled::Action action, const Instruction& from, compiled::Instruction& to) const {
     to.action = action;
-    for (uint32_t i = 0; i < from.num_inputs; ++i) to.inputs.push_back(InputOf(from, i));
+    for (uint32_t i = 0; i < from.num_inputs; ++i) AddInput(from, i, to);
     if (from.num_outputs == 1) to.outputs.push_back(from.output);
+    return true;
+  }
+  void AddInput(const Instruction& from, uint32_t i, compiled::Instruction& to) const {
+    const Input& input = loop_.inputs[from.first_input + i];
+    to.inputs.push_back(input.reg);
+    to.is_last.push_back(input.is_last && IsObject(input.reg));
+  }
+
+  bool WriteObject(const Instruction& from, compiled::Instruction& to) const {
+    to.action = compiled::Action::kObject;
+    to.object = from.kernel.object;
+    for (uint32_t i = 0; i < from.num_inputs; ++i)
+      if (to.object->inputs[i] != '-') AddInput(from, i, to);
+    for (uint32_t i = 0; i < from.num_outputs; ++i) to.outputs.push_back(from.output + i);
+    return true;
+  }
+
+  // The interpreter drops what is in its own registers.
+  bool WriteDrop(const Instruction& from, compiled::Instruction& to) const {
+    for (uint32_t i = 0; i < from.num_inputs; ++i) {
+      const uint32_t reg = InputOf(from, i);
+      if (!IsCell(reg)) to.action = compiled::Action::kCall;
+      if (!IsObject(reg)) continue;
+      if (to.action == compiled::Action::kSkip) to.action = compiled::Action::kRelease;
+      to.inputs.push_back(reg);
+      to.is_last.push_back(true);
+    }
     return true;
   }
 
   bool WriteCall(const Instruction& from, compiled::Instruction& to) const {
     to.action = compiled::Action::kCall;
     for (uint32_t i = 0; i < from.num_inputs; ++i)
-      if (IsVariableCell(InputOf(from, i))) to.inputs.push_back(InputOf(from, i));
+      if (IsVariableCell(InputOf(from, i))) AddInput(from, i, to);
     for (uint32_t i = 0; i < from.num_outputs; ++i)
       if (IsCell(from.output + i)) to.outputs.push_back(from.output + i);
     return true;
@@ -114,7 +209,8 @@ class RegionWriter {
 
   const RegisterLoop& loop_;
   const std::vector<Live> before_;
-  Live is_constant_;
+  std::vector<const Tensor*> constants_;  // by register; null: it changes
+  std::vector<DType> objects_;  // by register: of which type its objects are, if they are cells
 };
 
 }  // namespace

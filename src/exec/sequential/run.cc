@@ -65,6 +65,7 @@ class Machine {
       : loop_(loop),
         ctx_(ctx),
         native_(loop.native == nullptr ? nullptr : loop.native->code()),
+        alloc_(ctx.alloc()),
         inputs_(loop.max_inputs),
         until_look_(loop.native == nullptr ? kLookEvery : loop.native->FirstLook(kLookEvery)) {}
 
@@ -192,49 +193,74 @@ class Machine {
     const std::vector<compiled::Instruction>& region = loop_.native->region().instructions;
     const uint32_t start = loop_.loops[loop].start;
     at = loop_.code.data() + start;
-    cells_.resize(loop_.num_registers);
-    for (const uint32_t cell : region[start].live) {
-      if (!Fetch(cell)) {  // not the scalar that it was taken for
-        fits_ = false;
-        native_ = nullptr;
-        return absl::OkStatus();
-      }
+    cells_.resize(loop_.num_registers);   // objects are 0 here
+    if (!FetchAll(region[start].live)) {  // not the scalars that they were taken for
+      fits_ = false;
+      native_ = nullptr;
+      return absl::OkStatus();
     }
     compiled::Frame frame = {.cells = cells_.data(),
                              .iterations = state_.iterations.data(),
+                             .alloc = &alloc_,
                              .interpreter = this,
                              .call = &CallFromNative,
                              .look = &LookFromNative};
     uint32_t stop = native_->Run(loop, frame);
-    absl::Span<const uint32_t> have;  // what the interpreter has put into its registers
-    if (stop == compiled::kStopped) {
+    if (stop != compiled::kStopped) {
+      SpillAll(region[stop].live);
+    } else if (thrown_ != nullptr || !stopped_by_.ok()) {
+      SpillAll({});
       if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
-      GYRE_RETURN_IF_ERROR(std::exchange(stopped_by_, absl::OkStatus()));
-      if (is_to_pause_) {
-        for (const uint32_t cell : region[loop_.loops[state_.loop].start].live) Spill(cell);
-        return absl::OkStatus();
-      }
+      return std::exchange(stopped_by_, absl::OkStatus());
+    } else if (is_to_pause_) {
+      SpillAll(region[loop_.loops[state_.loop].start].live);
+      return absl::OkStatus();
+    } else {  // what the interpreter has put into its registers fits no cells
       stop = called_ + 1;
-      have = region[called_].outputs;
+      SpillAll(region[stop].live, region[called_].outputs);
       fits_ = false;
       native_ = nullptr;
     }
-    for (const uint32_t cell : region[stop].live)
-      if (!absl::c_linear_search(have, cell)) Spill(cell);
     at = loop_.code.data() + stop;
     return absl::OkStatus();
   }
 
-  // From a register to its cell: whether it holds such a scalar.
-  bool Fetch(uint32_t cell) {
-    const Tensor& reg = registers_[cell];
-    if (!reg.has_value() || reg.dtype() != loop_.scalar_types[cell] || reg.rank() != 0)
-      return false;
-    cells_[cell] = BitsOf(reg);
+  DType ObjectType(uint32_t cell) const { return loop_.native->region().objects[cell]; }
+  bool IsObject(uint32_t cell) const { return ObjectType(cell) != DType::kInvalid; }
+
+  // From registers to their cells: whether they hold such scalars and objects. Else nothing is
+  // moved.
+  bool FetchAll(absl::Span<const uint32_t> cells) {
+    if (!absl::c_all_of(cells, [&](uint32_t cell) { return Fits(cell); })) return false;
+    for (const uint32_t cell : cells) Fetch(cell);
     return true;
   }
+  bool Fits(uint32_t cell) const {
+    const Tensor& reg = registers_[cell];
+    if (!reg.has_value() || reg.rank() != 0) return false;
+    if (IsObject(cell)) return reg.dtype() == ObjectType(cell) && reg.object() != nullptr;
+    return reg.dtype() == loop_.scalar_types[cell];
+  }
+  void Fetch(uint32_t cell) {
+    Tensor& reg = registers_[cell];
+    cells_[cell] = IsObject(cell) ? reinterpret_cast<uint64_t>(reg.TakeObject<Object>().release())
+                                  : BitsOf(reg);
+  }
+
+  // Behind native code: the cells that are live become registers, but for those that `have` names,
+  // and there are no objects in cells any more.
+  void SpillAll(absl::Span<const uint32_t> live, absl::Span<const uint32_t> have = {}) {
+    for (const uint32_t cell : live)
+      if (!absl::c_linear_search(have, cell)) Spill(cell);
+    for (uint32_t cell = 0; cell < cells_.size(); ++cell)
+      if (IsObject(cell)) (void)TakeObject(cell);
+  }
   void Spill(uint32_t cell) {
-    registers_[cell] = ScalarOfBits(loop_.scalar_types[cell], cells_[cell]);
+    registers_[cell] = IsObject(cell) ? Tensor::FromObject(ObjectType(cell), TakeObject(cell))
+                                      : ScalarOfBits(loop_.scalar_types[cell], cells_[cell]);
+  }
+  RefPtr<Object> TakeObject(uint32_t cell) {
+    return RefPtr<Object>::Adopt(reinterpret_cast<Object*>(std::exchange(cells_[cell], 0)));
   }
 
   // One instruction that is not native, with its cells as its registers. False: native code is to
@@ -252,18 +278,28 @@ class Machine {
     const compiled::Instruction& cells = loop_.native->region().instructions[at];
     const Instruction& op = loop_.code[at];
     const Input* const inputs = loop_.inputs.data() + op.first_input;
-    for (const uint32_t cell : cells.inputs) Spill(cell);
+    for (size_t i = 0; i < cells.inputs.size(); ++i) SpillInput(cells, i);
     called_ = at;
     if (op.action == Action::kRun) {
       stopped_by_ = RunKernel(op, inputs);
-      if (!stopped_by_.ok()) stopped_by_ = Locate(std::move(stopped_by_), op);
-      if (!stopped_by_.ok()) return false;
     } else if (op.action == Action::kMove) {
       Move(op, inputs[0]);
     } else {
       Drop(op, inputs);
     }
-    return absl::c_all_of(cells.outputs, [&](uint32_t cell) { return Fetch(cell); });
+    for (size_t i = 0; i < cells.inputs.size(); ++i)  // objects are the cell's alone again
+      if (IsObject(cells.inputs[i])) registers_[cells.inputs[i]] = Tensor();
+    if (!stopped_by_.ok()) stopped_by_ = Locate(std::move(stopped_by_), op);
+    return stopped_by_.ok() && FetchAll(cells.outputs);
+  }
+  // An object that native code still needs keeps its reference.
+  void SpillInput(const compiled::Instruction& op, size_t i) {
+    const uint32_t cell = op.inputs[i];
+    const uint64_t object = cells_[cell];
+    Spill(cell);
+    if (!IsObject(cell) || op.is_last[i]) return;
+    cells_[cell] = object;
+    reinterpret_cast<const Object*>(object)->Ref();
   }
 
   static bool LookFromNative(void* interpreter, uint32_t loop) {
@@ -314,6 +350,7 @@ class Machine {
   KernelContext& ctx_;
   const compiled::NativeCode* native_;  // null: there is none yet, or it does not fit this run
   bool fits_ = true;
+  const Tensor::Alloc alloc_;
   LoopState state_;
   std::vector<Tensor>& registers_ = state_.registers;
   std::vector<Tensor> inputs_;  // of the op that runs

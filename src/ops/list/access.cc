@@ -1,6 +1,7 @@
 // TensorListPushBack, PopBack, GetItem, SetItem, Resize, Length, ElementShape: lists element by
 // element.
 #include "ops/list/list_batch.h"
+#include "ops/list/list_code.h"
 #include "ops/list/list_kinds.h"
 #include "ops/list/list_ops.h"
 #include "ops/list/list_rules.h"
@@ -274,7 +275,7 @@ void RegisterChanges(OpRegistry& ops) {
            .gradient = {PushBackGradient},
            .batch = {.rule = PushBackBatch, .knows_lists = true},
            .kinds = kinds::List,
-           .kernel = Compute<PushBack>()});
+           .kernel = WithObjectCode<list_code::PushBack>("element_dtype", Compute<PushBack>())});
   ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
                      "output_handle: variant, "
                      "tensor: element_dtype {element_dtype: type}",
@@ -284,7 +285,7 @@ void RegisterChanges(OpRegistry& ops) {
            .gradient = {PopBackGradient},
            .batch = {.rule = PopBackBatch, .knows_lists = true},
            .kinds = kinds::ListAndElement,
-           .kernel = Compute<PopBack>()});
+           .kernel = WithObjectCode<list_code::PopBack>("element_dtype", Compute<PopBack>())});
   ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) "
                      "-> output_handle: "
                      "variant {element_dtype: type; resize_if_index_out_of_bounds: bool = false}",
@@ -293,7 +294,7 @@ void RegisterChanges(OpRegistry& ops) {
            .gradient = {SetItemGradient},
            .batch = {.rule = SetItemBatch, .knows_lists = true},
            .kinds = kinds::List,
-           .kernel = Compute<SetItem>()});
+           .kernel = WithObjectCode<list_code::SetItem>("element_dtype", Compute<SetItem>())});
   ops.Add(
       {.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
        .doc = "The list's first `size` elements, followed by uninitialised ones if it had fewer.",
@@ -317,14 +318,14 @@ void RegisterListAccess(OpRegistry& ops) {
        .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
        .batch = {.rule = GetItemBatch, .knows_lists = true},
        .kinds = kinds::Element,
-       .kernel = Compute<GetItem>()});
+       .kernel = WithObjectCode<list_code::GetItem>("element_dtype", Compute<GetItem>())});
   ops.Add({.schema = "TensorListLength(input_handle: variant) -> length: int32",
            .doc = "How many elements a list has.",
            .traits = {.keeps_for_gradients = true},
            .shape = shape::Scalar,
            .gradient = NotDifferentiable("its result is an integer"),
            .batch = {.rule = LengthOfListBatch, .knows_lists = true},
-           .kernel = Compute<Length>()});
+           .kernel = WithObjectCode<list_code::Length>(Compute<Length>())});
   ops.Add({.schema = "TensorListElementShape(input_handle: variant) -> element_shape: shape_type "
                      "{shape_type: "
                      "indextype}",

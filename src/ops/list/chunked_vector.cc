@@ -108,6 +108,15 @@ struct ChunkedVector::Leaf final : Node {
     return absl::OkStatus();
   }
 
+  // Put, of a scalar. False: it is not one among others for which there is room.
+  [[gnu::always_inline]] bool PutScalar(int j, const void* scalar, int64_t& moves) {
+    if (stored == 0 || !packed || shape.rank() != 0 || j >= capacity) return false;
+    CopyElement(bytes.get() + static_cast<size_t>(j) * element_bytes, scalar, element_bytes);
+    stored |= uint32_t{1} << j;
+    ++moves;
+    return true;
+  }
+
   absl::StatusOr<Place> Open(int j, Tensor::Alloc alloc, int64_t& moves) {
     if (!Has(j)) return Place();
     if (packed) return Place{&shape, bytes.get() + static_cast<size_t>(j) * element_bytes};
@@ -308,23 +317,39 @@ absl::Status ChunkedVector::Append(Tensor value, Tensor::Alloc alloc) {
   return absl::OkStatus();
 }
 
+absl::Status ChunkedVector::SetScalar(int64_t i, const void* bytes, Tensor::Alloc alloc) {
+  Leaf* const leaf = OwnedLeaf(i);
+  if (leaf != nullptr && leaf->PutScalar(SlotOf(i, 0), bytes, moves_)) [[likely]]
+    return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(Tensor scalar, Tensor::Make(dtype_, Shape(), alloc));
+  std::memcpy(scalar.mutable_raw_data(), bytes, DTypeSize(dtype_));
+  return Set(i, std::move(scalar), alloc);
+}
+
+absl::Status ChunkedVector::AppendScalar(const void* bytes, Tensor::Alloc alloc) {
+  GYRE_RETURN_IF_ERROR(SetScalar(size_, bytes, alloc));
+  ++size_;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Tensor> ChunkedVector::RemoveLast(Tensor::Alloc alloc) {
+  GYRE_ASSIGN_OR_RETURN(Tensor last, Get(size_ - 1, alloc));
+  GYRE_RETURN_IF_ERROR(DropLast(alloc));
+  return last;
+}
+
+absl::Status ChunkedVector::DropLast(Tensor::Alloc alloc) {
   const int64_t i = size_ - 1;
   const int slot = SlotOf(i, 0);
   Leaf* const leaf = OwnedLeaf(i);
   if (leaf == nullptr) {
-    GYRE_ASSIGN_OR_RETURN(Tensor last, Get(i, alloc));
     HideLast();
-    return last;
+    return absl::OkStatus();
   }
-  GYRE_ASSIGN_OR_RETURN(Tensor last, leaf->Get(slot, alloc));
-  if (slot == 0) {
-    GYRE_RETURN_IF_ERROR(Resize(i, alloc));  // gives the leaf back
-  } else {
-    leaf->Clear(slot);
-    size_ = i;
-  }
-  return last;
+  if (slot == 0) return Resize(i, alloc);  // gives the leaf back
+  leaf->Clear(slot);
+  size_ = i;
+  return absl::OkStatus();
 }
 
 void ChunkedVector::HideLast() {
@@ -338,7 +363,8 @@ void ChunkedVector::HideLast() {
 
 absl::Status ChunkedVector::Resize(int64_t n, Tensor::Alloc alloc) {
   if (n < size_ || hides_) {
-    GYRE_RETURN_IF_ERROR(Truncate(root_, level_, std::min(n, size_), alloc));
+    const int64_t stored = hides_ ? Span(level_) : size_;
+    GYRE_RETURN_IF_ERROR(Truncate(root_, level_, stored, std::min(n, size_), alloc));
     hides_ = false;
   }
   size_ = n;
@@ -346,8 +372,9 @@ absl::Status ChunkedVector::Resize(int64_t n, Tensor::Alloc alloc) {
   return absl::OkStatus();
 }
 
-// Nothing at or behind n, counted from the first element below `slot`, stays stored.
-absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_t n,
+// Nothing at or behind n, counted from the first element below `slot`, stays stored, of what is
+// stored there before `size`.
+absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_t size, int64_t n,
                                      Tensor::Alloc alloc) {
   if (!slot || n >= Span(level)) return absl::OkStatus();
   if (n <= 0) {
@@ -361,8 +388,9 @@ absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_
   }
   GYRE_ASSIGN_OR_RETURN(Branch * branch, Own<Branch>(slot, alloc));
   const int64_t below = Span(level - 1);
-  for (int64_t i = n / below; i < kFanOut; ++i) {
-    GYRE_RETURN_IF_ERROR(Truncate(branch->children[i], level - 1, n - i * below, alloc));
+  for (int64_t i = n / below; i < kFanOut && i * below < size; ++i) {
+    GYRE_RETURN_IF_ERROR(
+        Truncate(branch->children[i], level - 1, size - i * below, n - i * below, alloc));
   }
   return absl::OkStatus();
 }

@@ -56,9 +56,14 @@ class ChunkedVector {
   // Nothing is stored there any more.
   absl::Status Clear(int64_t i, Tensor::Alloc alloc);
   absl::Status Append(Tensor value, Tensor::Alloc alloc);
+  // As Append, of a scalar with these bytes.
+  absl::Status AppendScalar(const void* bytes, Tensor::Alloc alloc);
+  // As Set, of a scalar with these bytes.
+  absl::Status SetScalar(int64_t i, const void* bytes, Tensor::Alloc alloc);
   // Takes the last element off, and copies nothing, shared or not. Requirement, not checked: size()
   // > 0.
   absl::StatusOr<Tensor> RemoveLast(Tensor::Alloc alloc);
+  absl::Status DropLast(Tensor::Alloc alloc);
   // New elements are not stored. Requirement, not checked: n >= 0.
   absl::Status Resize(int64_t n, Tensor::Alloc alloc);
 
@@ -77,7 +82,8 @@ class ChunkedVector {
   absl::StatusOr<Leaf*> WritableLeaf(int64_t i, Tensor::Alloc alloc);
   template <typename T>
   absl::StatusOr<T*> Own(RefPtr<RefCounted>& slot, Tensor::Alloc alloc);
-  absl::Status Truncate(RefPtr<RefCounted>& slot, int level, int64_t n, Tensor::Alloc alloc);
+  absl::Status Truncate(RefPtr<RefCounted>& slot, int level, int64_t size, int64_t n,
+                        Tensor::Alloc alloc);
   static int64_t NextStoredIn(const RefCounted* node, int level, int64_t i);
 
   DType dtype_;

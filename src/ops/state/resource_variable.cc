@@ -1,9 +1,11 @@
 // Variables behind handles: VarHandleOp, ReadVariableOp, AssignVariableOp and their kin.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/object_code.h"
 #include "ops/registry.h"
 #include "ops/state/update.h"
 #include "ops/state/variable.h"
@@ -97,6 +99,21 @@ absl::Status ReadVariables(KernelContext& ctx, const ReadAttrs&) {
   }
   return absl::OkStatus();
 }
+
+// What reading does to a scalar variable, for code that is generated.
+template <typename T>
+struct ReadCode {
+  static constexpr absl::string_view kInputs = "o", kOutputs = "x";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    const Object* const object = *static_cast<Object**>(operands[0]);
+    if (typeid(*object) != typeid(VariableObject)) return false;
+    const auto* const variable = static_cast<const VariableObject*>(object);
+    if (variable->dtype() != DTypeOf<T>) return false;
+    const std::optional<uint64_t> bytes = variable->ReadScalar();
+    if (bytes) std::memcpy(operands[1], &*bytes, sizeof(T));
+    return bytes.has_value();
+  }
+};
 
 struct AssignAttrs {
   explicit AssignAttrs(const Node& node) : validate_shape(NodeAttr<bool>(node, "validate_shape")) {}
@@ -247,7 +264,7 @@ void RegisterReads(OpRegistry& ops) {
            .traits = {.effect = Effect::kRead, .role = Role::kReadsAll},
            .shape = ReadShape,
            .gradient = {gradient::PassOn},
-           .kernel = Compute<ReadVariables>()});
+           .kernel = WithObjectCode<ReadCode>("dtype", Compute<ReadVariables>())});
   ops.Add({.schema =
                "_ReadVariablesOp(resources: N * resource) -> values: dtypes {N: int >= 0; dtypes: "
                "list(type) >= 1}",

@@ -26,26 +26,56 @@ void VariableObject::Assign(Tensor value) {
   // The old value is dropped after the lock: dropping may destroy other variables.
   const NoFork no_fork;
   std::lock_guard lock(mutex_);
+  BeginChange();
   std::swap(value_, value);
+  EndChange();
 }
 
 bool VariableObject::Destroy() {
   Tensor old;
   const NoFork no_fork;
   std::lock_guard lock(mutex_);
+  BeginChange();
   std::swap(value_, old);
+  EndChange();
   return old.has_value();
+}
+
+std::optional<uint64_t> VariableObject::ReadScalar() const {
+  const uint64_t version = version_.load(std::memory_order_acquire);
+  const uint64_t bytes = scalar_.load(std::memory_order_acquire);
+  if ((version & (kIsScalar | kChanges)) != kIsScalar ||
+      version_.load(std::memory_order_relaxed) != version)
+    return std::nullopt;
+  return bytes;
+}
+
+void VariableObject::EndChange() {
+  const bool is_scalar = value_.has_value() && value_.rank() == 0 && IsTrivial(dtype_) &&
+                         value_.bytes() <= sizeof(uint64_t);
+  uint64_t bytes = 0;
+  if (is_scalar) std::memcpy(&bytes, value_.raw_data(), value_.bytes());
+  scalar_.store(bytes, std::memory_order_release);
+  const uint64_t version = version_.load(std::memory_order_relaxed) / kNextVersion;
+  version_.store((version + 1) * kNextVersion + (is_scalar ? kIsScalar : 0),
+                 std::memory_order_release);
 }
 
 VariableLock::VariableLock(absl::Span<VariableObject* const> variables)
     : variables_(variables.begin(), variables.end()) {
   std::sort(variables_.begin(), variables_.end(), std::less<>());
   variables_.erase(std::unique(variables_.begin(), variables_.end()), variables_.end());
-  for (VariableObject* variable : variables_) variable->mutex_.lock();
+  for (VariableObject* variable : variables_) {
+    variable->mutex_.lock();
+    variable->BeginChange();
+  }
 }
 
 VariableLock::~VariableLock() {
-  for (VariableObject* variable : variables_) variable->mutex_.unlock();
+  for (VariableObject* variable : variables_) {
+    variable->EndChange();
+    variable->mutex_.unlock();
+  }
 }
 
 absl::StatusOr<RefPtr<VariableObject>> NamedVariable(const KernelContext& ctx,

@@ -6,7 +6,10 @@
 // somebody else still reads it (MakeWritable), so a value once read never changes.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +37,9 @@ class GYRE_INTERNAL_EXPORT VariableObject final : public Resource {
 
   // The current value; none while uninitialised.
   Tensor Read() const;
+  // The bytes of the current value, 0 behind them, if it is a scalar of at most eight; takes no
+  // lock. None, too, where the value is just being changed.
+  std::optional<uint64_t> ReadScalar() const;
   // Requirement, not checked: value.dtype() == dtype().
   void Assign(Tensor value);
   // Makes the variable uninitialised. False when it already was.
@@ -41,10 +47,20 @@ class GYRE_INTERNAL_EXPORT VariableObject final : public Resource {
 
  private:
   friend class VariableLock;
+
+  // Before the value changes, and behind that. Requirement: the lock is held.
+  void BeginChange() { version_.fetch_add(kChanges, std::memory_order_acquire); }
+  void EndChange();
+
   const DType dtype_;
   const PartialShape shape_;
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // of writing all below
   Tensor value_;
+  // For ReadScalar: the version grows with every change, and its last two bits say whether
+  // `scalar_` is the value and whether that is being changed.
+  static constexpr uint64_t kChanges = 1, kIsScalar = 2, kNextVersion = 4;
+  std::atomic<uint64_t> version_{0};
+  std::atomic<uint64_t> scalar_{0};
 };
 
 // Holds the locks of some variables, which may be given more than once, so that they can be changed
