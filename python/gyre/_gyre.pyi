@@ -276,6 +276,7 @@ class Graph:
         traceback: TracebackType | None,
     ) -> None: ...
     name: str
+    compile: str  # when small loops become native code: "auto", "always", "never"
     def placeholder(self, dtype: DType, dims: Dims, name: str = "") -> Tensor: ...
     size: int  # how many operations Python has added, to bodies, too
     # Eager tensors used in the graph, in order: (eager tensor, its placeholder). Floating and
@@ -540,7 +541,10 @@ def register_host_function(fn: Callable[[list[Tensor]], list[Tensor]]) -> str:
     """The token for PyFunc/EagerPyFunc nodes. Exceptions of fn surface with their traceback."""
 
 def set_seed(seed: int) -> None: ...
-def set_options(*, threads: int = 0, window: int = 0, engine: str = "", form: str = "") -> None: ...
+def set_options(
+    *, threads: int = 0, window: int = 0, engine: str = "", form: str = "", compile: str = ""
+) -> None: ...
+def compiled_loops() -> int: ...  # how many loops have become native code in this process
 
 # "cpu:4"; "": one, whatever is asked for
 def set_devices(devices: str, soft_placement: bool) -> None: ...

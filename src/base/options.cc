@@ -22,6 +22,8 @@ constexpr Names<ProgramForm> kFormNames = {{ProgramForm::kImported, "imported"},
                                            {ProgramForm::kRelowered, "relowered"},
                                            {ProgramForm::kReraised, "reraised"},
                                            {ProgramForm::kOptimized, "optimized"}};
+constexpr Names<CompileMode> kCompileNames = {
+    {CompileMode::kAuto, "auto"}, {CompileMode::kAlways, "always"}, {CompileMode::kNever, "never"}};
 constexpr Names<Transport> kTransportNames = {
     {Transport::kAuto, "auto"}, {Transport::kTcp, "tcp"}, {Transport::kSharedMemory, "memory"}};
 
@@ -53,6 +55,11 @@ absl::StatusOr<EngineKind> ParseEngineKind(absl::string_view text) {
 std::string to_string(ProgramForm form) { return NameOf(form, kFormNames); }
 absl::StatusOr<ProgramForm> ParseProgramForm(absl::string_view text) {
   return Parse(text, "form", kFormNames);
+}
+
+std::string to_string(CompileMode mode) { return NameOf(mode, kCompileNames); }
+absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view text) {
+  return Parse(text, "way of compiling", kCompileNames);
 }
 
 std::string to_string(Transport transport) { return NameOf(transport, kTransportNames); }

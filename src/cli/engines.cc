@@ -23,16 +23,24 @@ absl::StatusOr<EngineKind> ReadEngine(const Arguments& arguments) {
                         ParseEngineKind(arguments.Get("--engine").value_or("dataflow")));
   GYRE_RETURN_IF_ERROR(
       RefuseIdle(arguments, {{.is_case = engine == EngineKind::kReference,
-                              .options = {"--threads", "--schedule-seed", "--devices"},
-                              .why = "with --engine=reference, which runs on one thread and "
-                                     "knows no devices"},
+                              .options = {"--threads", "--schedule-seed", "--devices", "--compile"},
+                              .why = "with --engine=reference, which runs on one thread, "
+                                     "interprets and knows no devices"},
+                             {.is_case = engine == EngineKind::kCompiled,
+                              .options = {"--compile"},
+                              .why = "with --engine=compiled, which always does"},
+                             {.is_case = NeedsTokens(arguments),
+                              .options = {"--compile"},
+                              .why = "with --window, --schedule-seed, --devices, --trace, "
+                                     "--stats, --trap-nan and --fetch-each, for which all loops "
+                                     "are made of tokens"},
                              {.is_case = engine == EngineKind::kCompiled && NeedsTokens(arguments),
                               .options = {"--engine"},
                               .why = "as compiled with --window, --schedule-seed, --devices, "
                                      "--trace, --stats, --trap-nan and --fetch-each, for which "
                                      "all loops are made of tokens"},
                              {.is_case = arguments.Has("--cluster"),
-                              .options = {"--engine", "--devices"},
+                              .options = {"--engine", "--compile", "--devices"},
                               .why = "with --cluster, whose workers have an engine and "
                                      "devices of their own"}}));
   return engine;

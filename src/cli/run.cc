@@ -53,6 +53,9 @@ constexpr Option kOptions[] = {
     {"--engine", "NAME",
      "which engine runs the graph: dataflow (the default),\nreference, or compiled: native code "
      "for small loops"},
+    {"--compile", "WHEN",
+     "when small loops become native code: auto (once they have\nrun for some milliseconds, the "
+     "default), always (before the\nfirst run) or never"},
     {"--form", "NAME",
      "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
      "see 'gyre help check'"},
@@ -137,6 +140,8 @@ absl::StatusOr<Arguments> ParseFurtherRun(const std::vector<std::string>& words)
 absl::StatusOr<SessionOptions> ReadSessionOptions(const Arguments& arguments) {
   SessionOptions options;
   GYRE_ASSIGN_OR_RETURN(options.engine, ReadEngine(arguments));
+  GYRE_ASSIGN_OR_RETURN(options.compile,
+                        ParseCompileMode(arguments.Get("--compile").value_or("auto")));
   GYRE_ASSIGN_OR_RETURN(options.form,
                         ParseProgramForm(arguments.Get("--form").value_or("imported")));
   options.devices = arguments.Get("--devices").value_or("");

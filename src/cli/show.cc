@@ -24,7 +24,7 @@
 #include "cli/command.h"
 #include "cli/model/overview.h"
 #include "cli/shared_options.h"
-#include "exec/sequential/loop.h"
+#include "exec/sequential/explain.h"
 #include "ir/shape_inference.h"
 #include "ir/text/dot.h"
 #include "ir/text/printer.h"
@@ -158,11 +158,12 @@ std::string PrintForReading(const Program& program) {
 
 std::string Summarize(const Program& program) {
   std::string summary = PrintSummary(program);
-  std::vector<std::string> names;
-  for (const Node* loop : sequential::LoopsOnRegisters(program)) names.push_back(loop->name);
-  if (!names.empty())
-    absl::StrAppend(&summary, "\nrun on registers, not as tokens: ", absl::StrJoin(names, ", "),
-                    "\n");
+  const std::string loops = sequential::ExplainLoops(program);
+  if (!loops.empty()) {
+    absl::StrAppend(&summary, "\nhow loops run:\n");
+    for (const absl::string_view line : absl::StrSplit(loops, '\n', absl::SkipEmpty()))
+      absl::StrAppend(&summary, "  ", line, "\n");
+  }
   return summary;
 }
 

@@ -32,6 +32,7 @@ struct PyExecutable {
   std::vector<std::string> feeds, fetches, targets;
   std::vector<nb::object> variables;  // handles
   std::shared_ptr<OwnSession> own;    // whose state it runs on; null: that of the process
+  CompileMode compile = CompileMode::kAuto;
 
   // With the GIL held. Shared with the runs that it is used by.
   std::shared_ptr<const Session::Callable> callable;
@@ -42,13 +43,16 @@ struct PyExecutable {
       return callable;
     const std::shared_ptr<Session> root = own == nullptr ? TheContext().session() : own->root();
     const uint64_t made_with = TheContext().version();
-    const auto compile = [&]() -> absl::StatusOr<Session::Callable> {
-      GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, root->WithProgram(program));
+    const auto prepare = [&]() -> absl::StatusOr<Session::Callable> {
+      SessionOptions options = own == nullptr ? TheContext().options() : own->OptionsHere();
+      if (compile != CompileMode::kAuto) options.compile = compile;
+      GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                            root->WithOptions(program, options));
       return session->Prepare(feeds, fetches, targets);
     };
     std::shared_ptr<const Session::Callable> made;
     TheContext().host().Prepare(
-        [&] { made = std::make_shared<const Session::Callable>(ValueOf(compile())); });
+        [&] { made = std::make_shared<const Session::Callable>(ValueOf(prepare())); });
     callable = made;
     version = made_with;
     return made;
@@ -172,6 +176,7 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
       ThrowTypeError(absl::StrCat("a SessionState is wanted, not ", TypeNameOf(session)));
     made.own = nb::inst_ptr<PySession>(session)->own;
   }
+  made.compile = core.compile();
   made.program = core.graph().program();
   made.Compiled();
   return nb::cast(std::move(made));

@@ -336,6 +336,11 @@ void BindGraphs(nb::module_& m) {
              if (!self.core->is_for_sessions()) EndTrace();
            })
       .def_prop_ro("name", [](PyGraph& self) { return ToStr(self.core->name()); })
+      .def_prop_rw(
+          "compile", [](PyGraph& self) { return ToStr(to_string(self.core->compile())); },
+          [](PyGraph& self, nb::handle mode) {
+            self.core->set_compile(ValueOf(ParseCompileMode(TextOf(mode, "a way of compiling"))));
+          })
       .def_prop_ro("size", [](PyGraph& self) { return self.core->size(); })
       .def("placeholder", &Placeholder, nb::arg("dtype"), nb::arg("dims").none(),
            nb::arg("name") = "")

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/hash_map.h"
+#include "gyre/core/options.h"
 #include "gyre/graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
@@ -27,6 +28,10 @@ class GraphCore {
   Graph& graph() { return graph_; }
   const std::shared_ptr<gyre::internal::GraphState>& state() const { return graph_.state(); }
   const std::string& name() const { return name_; }
+
+  // Of what is prepared from now on. kAuto: as the process has it.
+  CompileMode compile() const { return compile_; }
+  void set_compile(CompileMode mode) { compile_ = mode; }
 
   // Adding to it is a RuntimeError from now on, or no longer.
   void set_frozen(bool frozen) { is_frozen_ = frozen; }
@@ -69,6 +74,7 @@ class GraphCore {
   const std::string name_;
   const bool is_for_sessions_;
   bool is_frozen_ = false;
+  CompileMode compile_ = CompileMode::kAuto;
   int64_t size_ = 0;  // how often RequireGrowing was called
   std::vector<CapturedTensor> captures_;
   std::vector<CapturedTensor> variables_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "devices/device_name.h"
 #include "devices/device_set.h"
+#include "exec/sequential/native.h"
 #include "front/error.h"
 #include "gyre/core/options.h"
 #include "gyre/graph.h"
@@ -71,7 +72,7 @@ class PythonHost final : public eager::Host {
   std::unique_ptr<eager::PlanGraph> NewPlanGraph() override { return python::NewPlanGraph(); }
 };
 
-void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
+void SetOptions(int threads, int window, nb::handle engine, nb::handle form, nb::handle compile) {
   SessionOptions options = TheContext().options();
   if (threads < 0 || window < 0) ThrowValueError("threads and window must not be negative");
   options.parallel = {.window = window, .threads = threads};
@@ -79,6 +80,8 @@ void SetOptions(int threads, int window, nb::handle engine, nb::handle form) {
   options.engine = kind.empty() ? EngineKind::kDataflow : ValueOf(ParseEngineKind(kind));
   const absl::string_view into = TextOf(form, "a form");
   options.form = into.empty() ? ProgramForm::kImported : ValueOf(ParseProgramForm(into));
+  const absl::string_view when = TextOf(compile, "a way of compiling");
+  options.compile = when.empty() ? CompileMode::kAuto : ValueOf(ParseCompileMode(when));
   TheContext().Change(options);
 }
 
@@ -145,8 +148,10 @@ const std::shared_ptr<Session>& OwnSession::root() {
 
 void BindSettings(nb::module_& m) {
   m.def("set_options", &SetOptions, nb::kw_only(), nb::arg("threads") = 0, nb::arg("window") = 0,
-        nb::arg("engine") = "", nb::arg("form") = "",
+        nb::arg("engine") = "", nb::arg("form") = "", nb::arg("compile") = "",
         "How programs run from now on; 0 and \"\" mean the defaults.");
+  m.def("compiled_loops", &sequential::NumCompiledLoops,
+        "How many loops have become native code in this process.");
   m.def("set_devices", &SetDevices, nb::arg("devices"), nb::arg("soft_placement"),
         "The devices that graphs run on from now on: \"cpu:4\"; \"\": one, whatever they ask for.");
   m.def("set_seed", &SetSeed, nb::arg("seed"),

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <random>
 #include <unordered_map>
@@ -210,9 +209,7 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   EngineOptions engine_options;
   engine_options.parallel = options.parallel;
   if (options.parallel.threads == 0) engine_options.parallel.threads = NumProcessors();
-  if (const char* const when = std::getenv("GYRE_COMPILE")) {
-    GYRE_ASSIGN_OR_RETURN(engine_options.compile, ParseCompileWhen(when));
-  }
+  GYRE_ASSIGN_OR_RETURN(engine_options.compile, CompileWhenOf(options.compile));
   engine_options.testing = options.testing;
   engine_options.state = shared->remote->number;
   engine_options.devices = engine->devices();

@@ -14,6 +14,7 @@ TEST(Options, TypesAreReadAsTheyAreWritten) {
   for (const EngineKind engine : kEngineKinds)
     EXPECT_EQ(*ParseEngineKind(to_string(engine)), engine);
   for (const ProgramForm form : kProgramForms) EXPECT_EQ(*ParseProgramForm(to_string(form)), form);
+  for (const CompileMode mode : kCompileModes) EXPECT_EQ(*ParseCompileMode(to_string(mode)), mode);
   for (const Transport transport : {Transport::kAuto, Transport::kTcp, Transport::kSharedMemory})
     EXPECT_EQ(*ParseTransport(to_string(transport)), transport);
   for (const MemoryPolicy& policy :

@@ -1,5 +1,6 @@
 // Loops that become native code while `gyre run` runs them.
 #include "absl/strings/str_cat.h"
+#include "cli/gyre.h"
 #include "gtest/gtest.h"
 #include "support/paths.h"
 #include "support/process.h"
@@ -37,6 +38,28 @@ TEST(HotLoops, ARunEndsWellWhileItsLoopIsCompiled) {
                           STDOUT_FILENO);
     EXPECT_EQ(process.NextLine(), absl::StrCat("loop:0 int32[] = ", n));
     EXPECT_EQ(process.Wait(), 0) << n;
+  }
+}
+
+TEST(HotLoops, AreCompiledWhenAsked) {
+  const test::TempFolder folder;
+  const std::string graph = folder.Write("loop.gyre", kLoop);
+  const auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"run", graph, "--feed", "n:0=9", "--fetch", "loop:2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return Gyre(words);
+  };
+  const Ran usual = run({});
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  for (const char* const when : {"auto", "always", "never"})
+    EXPECT_EQ(run({"--compile", when}).out, usual.out) << when;
+  EXPECT_NE(run({"--compile", "later"}).err.find("there is auto, always, never"),
+            std::string::npos);
+  for (const char* const idle :
+       {"--engine=reference", "--engine=compiled", "--window=3", "--stats"}) {
+    const Ran refused = run({"--compile=always", idle});
+    EXPECT_EQ(refused.code, 2) << idle;
+    EXPECT_NE(refused.err.find("--compile"), std::string::npos) << refused.err;
   }
 }
 

@@ -46,6 +46,16 @@ inline constexpr std::array kProgramForms = {ProgramForm::kImported, ProgramForm
 GYRE_EXPORT std::string to_string(ProgramForm form);
 GYRE_EXPORT absl::StatusOr<ProgramForm> ParseProgramForm(absl::string_view text);
 
+// When small loops become native code: once they have run for some milliseconds, in the background,
+// while they run on; before the first run, which is an error where there is no code generator; or
+// never. Whatever it is, results have the same bits.
+enum class CompileMode : uint8_t { kAuto, kAlways, kNever };
+inline constexpr std::array kCompileModes = {CompileMode::kAuto, CompileMode::kAlways,
+                                             CompileMode::kNever};
+// "auto", "always", "never".
+GYRE_EXPORT std::string to_string(CompileMode mode);
+GYRE_EXPORT absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view text);
+
 // How values travel between the processes of a cluster: by shared memory within a machine and TCP
 // between machines, or by one of them.
 enum class Transport : uint8_t { kAuto, kTcp, kSharedMemory };

@@ -40,6 +40,8 @@ struct SessionOptions {
   EngineKind engine = EngineKind::kDataflow;
   // Other forms than the program's own are made for each signature when it is first run.
   ProgramForm form = ProgramForm::kImported;
+  // kAuto: as the environment variable GYRE_COMPILE says (auto, always, never), if it is set.
+  CompileMode compile = CompileMode::kAuto;
   // Seed of random ops whose own seeds are zero. Nondeterministic when 0.
   uint64_t seed = 0;
   ParallelOptions parallel;

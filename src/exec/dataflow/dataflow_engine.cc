@@ -183,7 +183,7 @@ class DataflowEngineImpl final : public Engine {
     const bool keeps_loops = options.parallel.window == 0 && options.testing.schedule_seed == 0;
     dataflow::RunSettings settings;
     settings.compile = options.compile;
-    if (compiles_first_) settings.compile = {.mode = CompileWhen::Mode::kFirst};
+    if (compiles_first_) settings.compile = {.mode = CompileMode::kAlways};
     GYRE_ASSIGN_OR_RETURN(
         auto plan, dataflow::Plan::Make(program, signature,
                                         {.keeps_loops = keeps_loops, .compile = settings.compile}));

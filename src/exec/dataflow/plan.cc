@@ -532,9 +532,9 @@ bool Plan::KeepsLoop(lower::ProgramFacts& facts, const Node& loop) {
   if (!is_new) return it->second != nullptr;
   const std::shared_ptr<sequential::RegisterLoop> made = sequential::CompileLoop(facts, loop);
   it->second = made;
-  if (made == nullptr || options_.compile.mode == CompileWhen::Mode::kNever) return made != nullptr;
+  if (made == nullptr || options_.compile.mode == CompileMode::kNever) return made != nullptr;
   made->native = std::make_shared<sequential::NativeLoop>(options_.compile.at_once_after);
-  if (options_.compile.mode == CompileWhen::Mode::kFirst) {
+  if (options_.compile.mode == CompileMode::kAlways) {
     if (!made->native->MakeRegion(*made)) {
       made->native = nullptr;
     } else if (compiled_.ok()) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/hash_map.h"
 #include "exec/sequential/liveness.h"
@@ -20,6 +21,7 @@ constexpr int64_t kMaxElements = 16;
 constexpr size_t kMaxInstructions = 512;
 constexpr size_t kMaxRegisters = 2048;
 constexpr int kMaxDepth = 16;  // of calls and branches
+constexpr absl::string_view kNotSmall = "handles what is not known to be small";
 
 class Compiler {
  public:
@@ -33,6 +35,8 @@ class Compiler {
     MarkLastReaders(*loop_);
     return loop_;
   }
+  // Why Compile() gave null.
+  const std::string& why() const { return why_; }
 
  private:
   // The registers of a function's values while it is written: by node, then by slot.
@@ -40,12 +44,25 @@ class Compiler {
 
   bool Write() {
     const auto num_variables = static_cast<uint32_t>(node_.num_outputs());
-    if (num_variables == 0) return false;
+    if (num_variables == 0) return Refuse("it has no variables");
     loop_->num_bounds = static_cast<uint32_t>(NumSelectorInputs(node_));
     const std::vector<uint32_t> variables = InARow(NewRegisters(num_variables), num_variables);
     const std::vector<uint32_t> bounds = InARow(NewRegisters(loop_->num_bounds), loop_->num_bounds);
-    return WriteLoop(node_, -1, bounds, variables, 0) && loop_->code.size() <= kMaxInstructions &&
-           loop_->num_registers <= kMaxRegisters;
+    return WriteLoop(node_, -1, bounds, variables, 0) && FitsLimits();
+  }
+
+  // False, with the first reason of all.
+  bool Refuse(std::string why) {
+    if (why_.empty()) why_ = std::move(why);
+    return false;
+  }
+  bool Refuse(const Function& function, const Node& node, absl::string_view why) {
+    return Refuse(absl::StrCat(node.name, " (", node.op_name, ") in @", function.name, " ", why));
+  }
+  bool FitsLimits() {
+    if (loop_->code.size() <= kMaxInstructions && loop_->num_registers <= kMaxRegisters)
+      return true;
+    return Refuse(absl::StrCat("it has more than ", kMaxInstructions, " operations"));
   }
 
   // A condition is a scalar, and so is what it is computed of element by element: the bounds of
@@ -54,8 +71,9 @@ class Compiler {
   bool AssumeScalars(absl::Span<const Callee> callees) {
     const Function* const condition = facts_.program().FindFunction(callees[0].function.name);
     const Function* const body = facts_.program().FindFunction(callees[1].function.name);
-    if (condition == nullptr || body == nullptr || condition->results.size() != 1) return false;
-    if (TypeOf(*condition, condition->results[0].value) != DType::kBool) return false;
+    if (condition == nullptr || body == nullptr || condition->results.size() != 1 ||
+        TypeOf(*condition, condition->results[0].value) != DType::kBool)
+      return Refuse("its condition is not one bool");
     std::vector<Endpoint> found = {condition->results[0].value};
     while (!found.empty()) {
       const Endpoint e = found.back();
@@ -214,18 +232,22 @@ class Compiler {
   bool WriteFunction(const Callee& callee, LoopScope in, absl::Span<const uint32_t> args, int depth,
                      std::vector<uint32_t>& results) {
     const Function* function = facts_.program().FindFunction(callee.function.name);
-    if (function == nullptr || depth > kMaxDepth || facts_.IsRecursive(*function)) return false;
+    if (function == nullptr) return Refuse("it calls a function that does not exist");
+    if (depth > kMaxDepth) return Refuse("calls and branches in it are nested too deeply");
+    if (facts_.IsRecursive(*function))
+      return Refuse(absl::StrCat("@", function->name, " is recursive"));
     const lower::FunctionFacts& facts = facts_.Of(*function);
     if (!facts.inlinable || facts.has_references || args.size() != function->args.size())
-      return false;
+      return Refuse(absl::StrCat("@", function->name, " has primitives or references"));
     const int scope = static_cast<int>(loop_->scopes.size());
     in.function = function;
     loop_->scopes.push_back(in);
     Registers registers(function->nodes.size());
     for (const NodeId id : facts.order) {
       const Node& node = function->node(id);
-      if (facts.has_effect[id] && !ReadsVariable(node)) return false;
-      if (loop_->code.size() > kMaxInstructions) return false;
+      if (facts.has_effect[id] && !ReadsVariable(node))
+        return Refuse(*function, node, "has an effect");
+      if (!FitsLimits()) return false;
       if (!WriteNode(*function, node, scope, args, depth, registers)) return false;
     }
     for (const FunctionResult& result : function->results) {
@@ -254,11 +276,11 @@ class Compiler {
     }
     std::vector<uint32_t> inputs;
     for (const Endpoint& input : node.inputs) {
-      if (!IsSmall(function, input)) return false;
+      if (!IsSmall(function, input)) return Refuse(function, node, kNotSmall);
       inputs.push_back(registers[input.node][input.slot]);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      if (!IsSmall(function, {node.id, slot})) return false;
+      if (!IsSmall(function, {node.id, slot})) return Refuse(function, node, kNotSmall);
     }
     if (!WriteKind(function, node, scope, inputs, depth, outputs)) return false;
     NoteScalars(function, node, outputs);
@@ -272,7 +294,8 @@ class Compiler {
       case OpKind::kConst:
       case OpKind::kNoOp:
       case OpKind::kToBool:
-        return WritePlain(node, scope, inputs, outputs);
+        return WritePlain(node, scope, inputs, outputs) ||
+               Refuse(function, node, "draws random numbers, waits or has no kernel");
       case OpKind::kCall:
         return WriteCall(node, scope, inputs, depth, outputs);
       default:
@@ -345,7 +368,7 @@ class Compiler {
                      absl::Span<const uint32_t> inputs, int depth, std::vector<uint32_t>& outputs) {
     const bool is_if = SelectorOf(node) == Selector::kPredicate;
     if (is_if ? !IsBool(function, node.inputs[0]) : !IsScalar(function, node.inputs[0]))
-      return false;
+      return Refuse(function, node, "chooses by what is not known to be a scalar");
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
     if (callees.empty()) return false;
     outputs.resize(node.num_outputs());
@@ -423,27 +446,19 @@ class Compiler {
   const Node& node_;
   const std::shared_ptr<RegisterLoop> loop_;
   int num_kernels_ = 0;
+  std::string why_;
   HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
 };
 
 }  // namespace
 
-std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop) {
-  return Compiler(facts, loop).Compile();
-}
-
-std::vector<const Node*> LoopsOnRegisters(const Program& program) {
-  lower::ProgramFacts facts(program);
-  facts.InferMainShapes({});
-  std::vector<const Node*> loops;
-  const auto look = [&](const Function& function) {
-    for (const Node& node : function.nodes) {
-      if (IsLoop(node.kind()) && CompileLoop(facts, node) != nullptr) loops.push_back(&node);
-    }
-  };
-  look(program.main());
-  for (const auto& [name, function] : program.functions()) look(*function);
-  return loops;
+std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop,
+                                          std::string* why) {
+  Compiler compiler(facts, loop);
+  std::shared_ptr<RegisterLoop> made = compiler.Compile();
+  if (made == nullptr && why != nullptr)
+    *why = compiler.why().empty() ? "it cannot be expanded" : compiler.why();
+  return made;
 }
 
 }  // namespace gyre::sequential

@@ -5,24 +5,20 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "gyre/core/options.h"
 
 namespace gyre {
 
+// kAuto: where a loop runs when its code is made, it goes on as native code at the end of an
+// iteration.
 struct CompileWhen {
-  enum class Mode : uint8_t {
-    kHot,    // once a loop has run for some milliseconds, in the background; where it runs then, it
-             // goes on as native code at the end of an iteration
-    kFirst,  // before the first run: an error where there is no code generator
-    kNever,
-  };
-  Mode mode = Mode::kHot;
-  // For tests of kHot: after so many kernels, at once, on the thread that runs the loop.
+  CompileMode mode = CompileMode::kAuto;
+  // For tests of kAuto: after so many kernels, at once, on the thread that runs the loop.
   std::optional<int64_t> at_once_after;
 };
 
-// Of "auto" (or ""), "always", "never", or, for tests, "after:KERNELS". INVALID_ARGUMENT for
-// others.
-absl::StatusOr<CompileWhen> ParseCompileWhen(absl::string_view text);
+// What `mode` says, or, if that is kAuto, the environment variable GYRE_COMPILE: "auto" (or ""),
+// "always", "never", or, for tests, "after:KERNELS". INVALID_ARGUMENT for others.
+absl::StatusOr<CompileWhen> CompileWhenOf(CompileMode mode);
 
 }  // namespace gyre

@@ -103,12 +103,10 @@ struct RegisterLoop {
   std::shared_ptr<NativeLoop> native;  // null: it is interpreted
 };
 
-// `loop`, a While or For, if it is one of those; else null. The program must outlive it.
-std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop);
-
-// The loops of the program that run so, as far as can be told before it is known what is fed.
-// The main graph's first, then those of functions, in order of name.
-std::vector<const Node*> LoopsOnRegisters(const Program& program);
+// `loop`, a While or For, if it is one of those; else null, and `why`, if it is not null. The
+// program must outlive it.
+std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop,
+                                          std::string* why = nullptr);
 
 // Runs `loop` as the kernel of its node. Errors carry where in the loop they happened: WhereInside.
 // A loop that takes long pauses, so that others have their turn, and does not end: PausesOf.

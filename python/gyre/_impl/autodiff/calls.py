@@ -86,6 +86,7 @@ class Derivatives:
     def __init__(self, name, graph, inputs, outputs, variables, wanted, count):
         # In which effects have no order of their own: the gradient's wait for no call.
         own = _gyre.Graph(name, session_rules=True)
+        own.compile = graph.compile
         with own:
             args = [own.placeholder(t.dtype, t._dims) for t in inputs]
             # Not as a call: random numbers depend on the calls around them.

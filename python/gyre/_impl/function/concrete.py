@@ -227,6 +227,7 @@ def flat_results(name, results):
 def trace(function, leaves, dims, python):
     """Traces python(*args, **kwargs) with placeholders of these dims for the tensors."""
     graph = _gyre.Graph(function.name)
+    graph.compile = function.compile
     with graph:
         placeholders = [
             graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))

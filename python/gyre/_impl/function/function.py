@@ -47,6 +47,7 @@ class Function(_gyre.QuietCallable):
         autograph=True,
         reduce_retracing=True,
         memory=None,
+        compile="auto",
         owner=None,
     ):
         _wrap(self, python_function)
@@ -58,6 +59,7 @@ class Function(_gyre.QuietCallable):
         self.input_signature = None if input_signature is None else tuple(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.memory = checked_memory(memory)
+        self.compile = compile
         self._owner = None if owner is None else weakref.ref(owner)
         self._bound = weakref.WeakKeyDictionary()  # of methods: instance -> Function
         self._lock = reentrant_lock()
@@ -346,6 +348,7 @@ class Function(_gyre.QuietCallable):
             self.autograph,
             self.reduce_retracing,
             self.memory,
+            self.compile,
             owner=instance,
         )
         bound.__dict__["_python"] = self._python
@@ -416,7 +419,7 @@ def function(
     reduce_retracing: bool = True,
     name: str | None = None,
     memory: str | None = None,
-    jit_compile=None,
+    jit_compile: bool | None = None,
     experimental_implements=None,
     experimental_autograph_options=None,
     experimental_relax_shapes=None,
@@ -432,13 +435,17 @@ def function(
     input_signature: TensorSpecs of the arguments: then there is one trace.
     autograph: whether plain Python `if`, `while`, `for` on tensors become part of the graph.
     memory: what gradients keep of loops that do not say themselves: "save", "recompute(k)", …
-    jit_compile, experimental_implements, experimental_autograph_options: for TensorFlow's sake.
-    There is one engine, which runs all programs; nothing replaces functions by their names;
-    conversion is complete.
+    jit_compile: whether small loops become native code: before the first run (True), never
+    (False), or once they have run for some milliseconds, while they run on (None). Results have
+    the same bits. Calls of other functions within this one are part of it.
+    experimental_implements, experimental_autograph_options: for TensorFlow's sake. Nothing replaces
+    functions by their names; conversion is complete.
 
     As a decorator, with or without arguments, on functions and methods. TypeError for async
     ones."""
-    del jit_compile, experimental_implements, experimental_autograph_options
+    del experimental_implements, experimental_autograph_options
+    if not (jit_compile is None or isinstance(jit_compile, bool)):
+        raise TypeError(f"jit_compile must be True, False or None, not {jit_compile!r}")
     if experimental_relax_shapes is not None:
         reduce_retracing = experimental_relax_shapes
     if func is None:
@@ -449,13 +456,17 @@ def function(
             reduce_retracing=reduce_retracing,
             name=name,
             memory=memory,
+            jit_compile=jit_compile,
         )
+    compile = {None: "auto", True: "always", False: "never"}[jit_compile]
     if isinstance(func, (Function, Method)):
         func = func.python_function
     if isinstance(func, types.MethodType):
-        made = Function(func.__func__, name, input_signature, autograph, reduce_retracing, memory)
+        made = Function(
+            func.__func__, name, input_signature, autograph, reduce_retracing, memory, compile
+        )
         return made.__get__(func.__self__)
     if not callable(func):
         raise TypeError(f"gyre.function takes a callable, not a {type(func).__name__}")
     lines.install()
-    return Function(func, name, input_signature, autograph, reduce_retracing, memory)
+    return Function(func, name, input_signature, autograph, reduce_retracing, memory, compile)

@@ -1,0 +1,18 @@
+// How the loops of a program run.
+#pragma once
+
+#include <string>
+
+#include "ir/program.h"
+
+namespace gyre::sequential {
+
+// A line for each loop that stands in no other that runs on registers, the main graph's first, then
+// those of functions, in order of name, as far as can be told before it is known what is fed:
+//
+//   loop: native code once it is hot
+//   nest (and inner within it): native code once it is hot; interpreted in it: v (Pack)
+//   print: tokens, since p (Print) in @step has an effect
+std::string ExplainLoops(const Program& program);
+
+}  // namespace gyre::sequential

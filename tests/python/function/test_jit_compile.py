@@ -1,0 +1,72 @@
+"""jit_compile: when the loops of a function become native code."""
+
+import pytest
+
+import gyre
+from gyre import _gyre
+
+
+def decayed(jit_compile):
+    @gyre.function(jit_compile=jit_compile)
+    def decay(x, n):
+        for _ in gyre.range(n):
+            x = x * 0.9999 + 0.25
+        return x
+
+    return decay
+
+
+def compiled_by(function, n):
+    """The result of a call, and how many loops became native code meanwhile."""
+    before = _gyre.compiled_loops()
+    result = float(function(gyre.constant(1.0), gyre.constant(n)))
+    return result, _gyre.compiled_loops() - before
+
+
+def test_true_compiles_before_the_first_run():
+    assert compiled_by(decayed(True), 10)[1] == 1
+
+
+def test_false_never_compiles():
+    result, loops = compiled_by(decayed(False), 300_000)
+    assert loops == 0
+    assert result == compiled_by(decayed(True), 300_000)[0]
+
+
+def test_none_leaves_short_loops_to_the_interpreter():
+    assert compiled_by(decayed(None), 10)[1] == 0
+
+
+def test_gradients_of_the_function_are_compiled_alike():
+    w = gyre.Variable(1.1)
+
+    @gyre.function(jit_compile=True)
+    def chain(x, n):
+        for _ in gyre.range(n):
+            x = gyre.sin(x * w)
+        return x
+
+    before = _gyre.compiled_loops()
+    with gyre.GradientTape() as tape:
+        y = chain(gyre.constant(0.5), gyre.constant(7))
+    assert tape.gradient(y, w) is not None
+    assert _gyre.compiled_loops() - before >= 2, "the loop that saves, and its gradient"
+
+
+def test_methods_and_decorators_keep_it():
+    class Model:
+        @gyre.function(jit_compile=True)
+        def count(self, n):
+            i = 0
+            while i < n:
+                i += 1
+            return i
+
+    before = _gyre.compiled_loops()
+    assert int(Model().count(gyre.constant(3))) == 3
+    assert _gyre.compiled_loops() == before + 1
+
+
+def test_other_values_are_refused():
+    with pytest.raises(TypeError, match="jit_compile must be True, False or None, not 'yes'"):
+        gyre.function(lambda x: x, jit_compile="yes")
