@@ -81,12 +81,15 @@ void CheckCaptures(const ScopePtr& body, const std::vector<Endpoint>& ys, const 
       const grad::Marks inside = marked(*inner, {here}, stops);
       for (const Endpoint& y : ys) {
         if (!inside[y.node][y.slot]) continue;
+        const internal::Scope::Description& here_is = body->description();
         internal::ThrowInvalid(
-            absl::StrCat("the gradient by '", x.name(),
-                         "' in a body would miss what comes through "
-                         "'",
-                         capture.name(), "', which was made of it outside of the body: make ",
-                         "it inside, take the gradient outside, or name it in stops"),
+            absl::StrCat(
+                "the gradient by '", x.name(), "' is taken in ", here_is.what,
+                here_is.line.empty() ? "" : absl::StrCat(" (", here_is.line, ")"),
+                ", of something that was computed there from '", capture.name(),
+                "', which was computed from '", x.name(),
+                "' outside: compute both there, or take the gradient outside. (What follows "
+                "a return, break or continue under a condition is a body, too.)"),
             where);
       }
     }
@@ -109,9 +112,11 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
                                           const std::source_location& where) {
   if (ys.empty() || xs.empty()) internal::ThrowInvalid("gradients needs ys and xs", where);
   const std::vector<Value> sources = ValuesOf(xs);
+  // What was computed before a branch or a loop began has its gradient there, too.
   std::vector<Value> all = ys;
-  all.insert(all.end(), sources.begin(), sources.end());
-  const ScopePtr scope = internal::CurrentScope(all, where);
+  for (const std::vector<Value>* more : {&sources, &options.grad_ys, &options.stops})
+    all.insert(all.end(), more->begin(), more->end());
+  const ScopePtr scope = internal::ScopeOfAll(all, where);
   GradientRequest request{.ys = UseAll(ys, scope, where),
                           .xs = UseAll(sources, scope, where),
                           .stops = UseAll(options.stops, scope, where),

@@ -164,4 +164,13 @@ ScopePtr CurrentScope(absl::Span<const Value> values, const std::source_location
   return GraphState::Current(where)->scope();
 }
 
+ScopePtr ScopeOfAll(absl::Span<const Value> values, const std::source_location& where) {
+  const ScopePtr current = CurrentScope(values, where);
+  for (ScopePtr scope = current; scope != nullptr; scope = scope->parent()) {
+    for (const Value& value : values)
+      if (value.has_value() && value.scope() == scope) return scope;
+  }
+  return current;
+}
+
 }  // namespace gyre::internal

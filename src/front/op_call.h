@@ -60,5 +60,8 @@ class GYRE_INTERNAL_EXPORT OpCall {
 Value ValueOf(const Operand& operand);
 // The scope that a construct with these operands stands in.
 ScopePtr CurrentScope(absl::Span<const Value> values, const std::source_location& where);
+// The innermost of the current scope and those around it in which one of these was made; the
+// current one if none was.
+ScopePtr ScopeOfAll(absl::Span<const Value> values, const std::source_location& where);
 
 }  // namespace gyre::internal

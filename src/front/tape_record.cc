@@ -83,7 +83,9 @@ std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
                                               std::source_location where) {
   std::vector<Value> all = ys;
   for (const Source& x : xs) all.push_back(x.value());
-  const ScopePtr scope = CurrentScope(all, where);
+  for (const std::vector<Value>* more : {&options.grad_ys, &options.stops})
+    all.insert(all.end(), more->begin(), more->end());
+  const ScopePtr scope = ScopeOfAll(all, where);
   std::vector<Endpoint> targets;
   for (const Value& y : ys) targets.push_back(scope->Use(y, where));
   std::vector<Endpoint> sources;

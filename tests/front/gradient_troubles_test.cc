@@ -521,20 +521,38 @@ TEST(GradientErrorsInBodies, SayWhatOfOutsideTheyWouldMiss) {
     return for_range(
         2, [&](Value, Value s) { return s + gradients({z * x}, {x}, options)[0]; }, 0.0);
   };
-  ExpectContains(ErrorOf([&] { (void)in_loop({}); }), "which was made of it outside of the body");
-  ExpectContains(
-      ErrorOf([&] {
-        (void)cond(
-            x > 0,
-            [&] { return cond(x > 1, [&] { return gradients({z}, {x})[0]; }, [&] { return x; }); },
-            [&] { return x; });
-      }),
-      "which was made of it outside of the body");
+  ExpectContains(ErrorOf([&] { (void)in_loop({}); }),
+                 "compute both there, or take the gradient outside");
   GraphSession session(graph);
   EXPECT_EQ(session.eval(in_loop({.stops = {z}}), {{x, D(2)}}).scalar<double>(), 8);
   const Value inside =
       for_range(2, [&](Value, Value s) { return s + gradients({x * x * x}, {x})[0]; }, 0.0);
   EXPECT_EQ(session.eval(inside, {{x, D(2)}}).scalar<double>(), 24);
+}
+
+// What was computed before a body began has its gradient where it was computed.
+TEST(GradientsInBodies, OfWhatWasComputedOutside) {
+  Graph graph;
+  const GraphScope in(graph);
+  const Value x = Double();
+  const Value z = while_loop([](Value s) { return s < 100.0; }, [&](Value s) { return s * x; }, x);
+  const auto in_branches = [&] {
+    return cond(
+        x > 0,
+        [&] { return cond(x > 1, [&] { return gradients({z}, {x})[0] * x; }, [&] { return x; }); },
+        [&] { return z; });
+  };
+  const Value once = in_branches();
+  const Value often = for_range(
+      3, [&](Value i, Value s) { return s + gradients({z}, {x})[0] * cast(i, DType::kDouble); },
+      0.0);
+  GraphSession session(graph);
+  const FeedList feeds = {{x, D(3)}};  // z is x to the power of 5
+  EXPECT_EQ(session.eval(once, feeds).scalar<double>(), 5 * 81 * 3);
+  EXPECT_EQ(session.eval(often, feeds).scalar<double>(), 5 * 81 * 3);
+  const Value second =
+      cond(x > 0, [&] { return gradients(gradients({z}, {x}), {x})[0]; }, [&] { return x; });
+  EXPECT_EQ(session.eval(second, feeds).scalar<double>(), 20 * 27);
 }
 
 }  // namespace

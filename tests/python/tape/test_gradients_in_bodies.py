@@ -1,0 +1,114 @@
+"""Gradients that are taken in a branch or a loop, of what a tape saw outside of it."""
+
+import numpy as np
+import pytest
+
+import gyre
+
+
+@pytest.fixture(params=[False, True], ids=["eagerly", "in a function"])
+def run(request):
+    return gyre.function if request.param else lambda f: f
+
+
+def test_a_step_that_returns_early(run):
+    v = gyre.Variable(3.0)
+
+    @run
+    def step(x):
+        with gyre.GradientTape() as tape:
+            loss = gyre.sqrt(x) * v
+        if gyre.math.is_nan(loss):
+            return loss
+        v.assign_sub(tape.gradient(loss, v))
+        return loss
+
+    assert np.isnan(float(step(gyre.constant(-4.0))))
+    assert float(v) == 3
+    assert float(step(gyre.constant(4.0))) == 6
+    assert float(v) == 1
+
+
+def test_an_optimizer_that_acts_now_and_then(run):
+    v = gyre.Variable(3.0)
+    optimizer = gyre.optimizers.SGD(0.25)
+
+    @run
+    def train(step):
+        with gyre.GradientTape() as tape:
+            loss = v * v
+        if step % 5 == 0:
+            optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+        return loss
+
+    found = [float(train(gyre.constant(i))) for i in range(7)]
+    assert found == [9, 2.25, 2.25, 2.25, 2.25, 2.25, 0.5625]
+
+
+def test_a_loop_that_breaks(run):
+    @run
+    def descend(x, n):
+        steps = 0
+        for _ in gyre.range(n):
+            with gyre.GradientTape() as tape:
+                tape.watch(x)
+                y = x * x
+            if y < 1e-3:
+                break
+            x = x - 0.25 * tape.gradient(y, x)
+            steps += 1
+        return x, steps
+
+    x, steps = descend(gyre.constant(3.0), gyre.constant(50))
+    assert int(steps) == 7
+    assert float(x) == 3 * 0.5**7
+
+
+def test_the_gradient_of_a_loop_in_a_branch(run):
+    v = gyre.Variable(1.5)
+
+    @run
+    def maybe(k):
+        with gyre.GradientTape() as tape:
+            y = gyre.constant(1.0)
+            for _ in gyre.range(3):
+                y = y * v
+        if k > 0:
+            return tape.gradient(y, v)
+        return gyre.constant(0.0)
+
+    assert float(maybe(gyre.constant(1))) == 3 * 1.5**2
+    assert float(maybe(gyre.constant(0))) == 0
+
+
+def test_a_persistent_tape_in_a_loop(run):
+    v = gyre.Variable([1.0, 2.0])
+
+    @run
+    def summed(n):
+        with gyre.GradientTape(persistent=True) as tape:
+            square = v * v
+            cube = square * v
+        total = gyre.zeros([2])
+        for i in gyre.range(n):
+            total += tape.gradient(square, v)
+            if i % 2 == 1:
+                total += tape.gradient(cube, v)
+        return total
+
+    assert summed(gyre.constant(3)).numpy().tolist() == [3 * 2 + 3, 3 * 4 + 12]
+
+
+def test_weights_of_the_body_cannot_go_outside():
+    v = gyre.Variable(2.0)
+
+    @gyre.function
+    def weighted(x):
+        with gyre.GradientTape() as tape:
+            y = v * v
+        if x > 0:
+            return tape.gradient(y, v, output_gradients=x * 2)
+        return x
+
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="take the gradient outside"):
+        weighted(gyre.constant(1.0))
