@@ -8,10 +8,10 @@ def rows(gradients, seed) -> list:
     """Of each source of `gradients`, stacked: its gradient for each tensor like `seed`, which is
     zeros, with a single 1. None for what is not connected.
 
-    gradients: from the adjoint of a target to those of its sources. Where the size of the seed is
-    known, it is called once for each element; else it is called once, with the seed, and what it
-    adds to the graph stands for one row of a vectorized_map over all elements."""
-    if seed._dims is not None and None not in seed._dims:
+    gradients: from the adjoint of a target to those of its sources. Eagerly it is called once for
+    each element; in a graph once, with the seed, and what it adds to the graph stands for one row
+    of a vectorized_map over all elements."""
+    if _gyre.current_graph() is None:
         found = [gradients(unit) for unit in _units(seed)]
         columns = [[row[i] for row in found] for i in range(len(found[0]))] if found else []
         return [

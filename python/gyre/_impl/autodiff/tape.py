@@ -161,8 +161,8 @@ class GradientTape:
         experimental_use_pfor=True,
     ) -> Any:
         """The derivatives of all elements of a tensor by all elements of each source: of shape
-        target.shape + source.shape. Computed backwards once per element of the target, for all at
-        once where a graph does not know their number."""
+        target.shape + source.shape. Computed backwards once per element of the target; in a graph
+        for all of them at once."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
         self._tape.use()
@@ -204,7 +204,7 @@ class GradientTape:
     ) -> Any:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
         [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row,
-        for all at once where a graph does not know their number. ValueError if shapes don't begin
+        in a graph for all of them at once. ValueError if shapes don't begin
         with the same batch."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
