@@ -12,11 +12,12 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 2;  // raised when the rest, or region.h, changes
+  uint32_t interface = 3;  // raised when the rest, or region.h, changes
   CompileFn compile = nullptr;
 };
 
-// Loads it. FAILED_PRECONDITION, with what to install, where it is not there or of another version.
+// Loads it. Requirement: the thread has a UseOfCompiler. FAILED_PRECONDITION, with what to install,
+// where it is not there or of another version.
 absl::StatusOr<const CompilerLibrary*> LoadCompiler();
 
 }  // namespace gyre::compiled

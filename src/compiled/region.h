@@ -23,7 +23,7 @@ namespace gyre::compiled {
 
 enum class Action : uint8_t {
   kScalar,       // one element: inputs to `output` by `code`
-  kObject,       // inputs to outputs by `object`
+  kObject,       // inputs to outputs, tensors among them, by `object`
   kMove,         // inputs[0] to `output`
   kLeave,        // stops before this instruction unless inputs[0] is true
   kJump,         // to targets[0]
@@ -66,6 +66,7 @@ struct Frame {
   // In and out: those that are live where native code starts and stops, and all objects.
   uint64_t* cells = nullptr;
   int64_t* iterations = nullptr;  // by loop; in and out, and as they are at each call
+  Tensor* tensors = nullptr;      // by register, of those that are no cells
   const Tensor::Alloc* alloc = nullptr;
   void* interpreter = nullptr;
   // Runs instruction `at`. False: native code must stop, and `call` has kept why. Throws nothing.

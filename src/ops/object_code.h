@@ -19,9 +19,9 @@
 
 namespace gyre {
 
-// `operands` point to the scalars and the Object* of the inputs, then of the outputs, without those
-// of kind '-'. False: it is the kernel's to do this, or to say why it cannot be done, and nothing
-// has changed. Throws nothing.
+// `operands` point to the scalars, tensors and Object* of the inputs, then of the outputs, without
+// those of kind '-'. False: it is the kernel's to do this, or to say why it cannot be done, and
+// nothing has changed. Throws nothing.
 using ObjectFunction = bool (*)(const Tensor::Alloc& alloc, void* const* operands);
 
 struct ObjectCode {
@@ -31,6 +31,9 @@ struct ObjectCode {
   //   o  an object, lent
   //   O  an object: of an input, the function takes the reference if it returns true; of an output,
   //      it gives one
+  //   t  a tensor, lent
+  //   T  a tensor: of an input, the function may move it out if it returns true; of an output, it
+  //      makes one
   //   -  an input that is no operand: an element shape, which must be a constant that any scalar
   //      fits ([] or -1)
   absl::string_view inputs, outputs;

@@ -1,6 +1,6 @@
 // The module `gyre._gyre`: what the Python package is made of. python/gyre/_gyre.pyi says what is
 // in it.
-#include "exec/sequential/background.h"
+#include "compiled/use.h"
 #include "python/python.h"
 
 NB_MODULE(_gyre, m) {

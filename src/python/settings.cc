@@ -150,7 +150,7 @@ void BindSettings(nb::module_& m) {
   m.def("set_options", &SetOptions, nb::kw_only(), nb::arg("threads") = 0, nb::arg("window") = 0,
         nb::arg("engine") = "", nb::arg("form") = "", nb::arg("compile") = "",
         "How programs run from now on; 0 and \"\" mean the defaults.");
-  m.def("compiled_loops", &sequential::NumCompiledLoops,
+  m.def("compiled_loops", &NumCompiledLoops,
         "How many loops have become native code in this process.");
   m.def("set_devices", &SetDevices, nb::arg("devices"), nb::arg("soft_placement"),
         "The devices that graphs run on from now on: \"cpu:4\"; \"\": one, whatever they ask for.");

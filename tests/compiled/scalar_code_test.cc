@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiled/library.h"
+#include "compiled/use.h"
 #include "gtest/gtest.h"
 #include "ops/registry.h"
 #include "support/op_fuzz.h"
@@ -25,6 +26,7 @@ compiled::Region RegionOf(const ScalarCode& code, const Node& node) {
   const auto result = static_cast<uint32_t>(region.cell_bytes.size());
   region.cell_bytes.push_back(static_cast<uint8_t>(DTypeSize(node.signature.outputs[0].dtype)));
   region.cell_bytes.push_back(1);
+  region.objects.resize(region.cell_bytes.size(), DType::kInvalid);
   region.constants = {{result + 1, 0}};
   compute.outputs = {result};
   compute.live = compute.inputs;
@@ -39,6 +41,7 @@ compiled::Region RegionOf(const ScalarCode& code, const Node& node) {
 class ScalarCodes : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ScalarCodes, GiveTheBitsOfTheirKernels) {
+  const compiled::UseOfCompiler use;
   const auto library = compiled::LoadCompiler();
   ASSERT_TRUE(library.ok()) << library.status();
   const OpDef& op = *Ops().Find(GetParam());

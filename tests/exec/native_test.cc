@@ -58,9 +58,9 @@ TEST(NativeLoop, HasScalarsInCellsAndCallsForTheRest) {
   EXPECT_EQ(pushing.Count(compiled::Action::kScalar), 3);
   EXPECT_EQ(pushing.Count(compiled::Action::kObject), 1);
   EXPECT_EQ(pushing.Count(compiled::Action::kCall), 0);
-  const Native packing = NativeOf(
-      LoopText("%v = Pack(%x, %x) : float32\n%zero = Const() value=int32{0} : int32\n"
-               "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant"));
+  const Native packing =
+      NativeOf(LoopText("%v = Pack(%x, %x) : float32\n%zero = Const() value=int32{0} : int32\n"
+                        "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant"));
   ASSERT_NE(packing.native, nullptr);
   EXPECT_EQ(packing.Count(compiled::Action::kCall), 2) << "the vector, and its sum";
 }
@@ -130,16 +130,16 @@ TEST(HotLoops, BecomeNativeCodeWhileTheyRun) {
   float want = 0;
   {
     const CompileSetting never("never");
-    const int64_t before = sequential::NumCompiledLoops();
+    const int64_t before = NumCompiledLoops();
     want = RunScalar<float>(*SessionFor(text), LoopFeeds(2'000'000, 1), "loop:2");
-    EXPECT_EQ(sequential::NumCompiledLoops(), before);
+    EXPECT_EQ(NumCompiledLoops(), before);
   }
   auto session = SessionFor(text);
-  const int64_t before = sequential::NumCompiledLoops();
+  const int64_t before = NumCompiledLoops();
   const int64_t until = SystemClock().NowNanos() + 30'000'000'000;
-  while (sequential::NumCompiledLoops() == before && SystemClock().NowNanos() < until)
+  while (NumCompiledLoops() == before && SystemClock().NowNanos() < until)
     EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(2'000'000, 1), "loop:2"), want);
-  EXPECT_GT(sequential::NumCompiledLoops(), before);
+  EXPECT_GT(NumCompiledLoops(), before);
   EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(2'000'000, 1), "loop:2"), want);
 }
 

@@ -94,6 +94,7 @@ class Generator {
       if (!IsObject(cell)) LoadCell(cell);
     for (uint32_t cell = 0; cell < slots_.size(); ++cell)
       if (IsObject(cell)) LoadCell(cell);
+    tensors_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, tensors)));
     iterations_in_frame_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, iterations)));
     for (uint32_t loop = 0; loop < region_.starts.size(); ++loop) {
       iterations_.push_back(Slot(b_.getInt64Ty()));
@@ -155,15 +156,22 @@ class Generator {
     ReleaseOutputs(op);
     auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size() + op.outputs.size());
     llvm::AllocaInst* const list = Slot(list_type);
+    const auto set_operand = [&](size_t number, llvm::Value* address) {
+      b_.CreateStore(address, b_.CreateConstInBoundsGEP2_64(list_type, list, 0, number));
+    };
     const auto operand = [&](size_t number, llvm::Type* type) {
       llvm::AllocaInst* const slot = Slot(type);
       slot->setAlignment(llvm::Align(8));
-      b_.CreateStore(slot, b_.CreateConstInBoundsGEP2_64(list_type, list, 0, number));
+      set_operand(number, slot);
       return slot;
     };
     std::vector<llvm::Value*> retained;
     const std::vector<char> kinds = OperandKinds(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (IsTensor(kinds[i])) {
+        set_operand(i, TensorAt(op.inputs[i]));
+        continue;
+      }
       llvm::Type* const type = TypeOf(op.inputs[i]);
       llvm::Value* const value = b_.CreateLoad(type, slots_[op.inputs[i]]);
       b_.CreateStore(value, operand(i, type));
@@ -171,9 +179,16 @@ class Generator {
       CallWith(&Retain, value);  // the function takes one, the cell keeps the other
       retained.push_back(value);
     }
-    std::vector<llvm::AllocaInst*> results;
-    for (size_t i = 0; i < op.outputs.size(); ++i)
-      results.push_back(operand(op.inputs.size() + i, TypeOf(op.outputs[i])));
+    std::vector<std::pair<uint32_t, llvm::AllocaInst*>> results;  // of cells
+    for (size_t i = 0; i < op.outputs.size(); ++i) {
+      const uint32_t output = op.outputs[i];
+      const size_t number = op.inputs.size() + i;
+      if (IsTensor(op.object->outputs[i])) {
+        set_operand(number, TensorAt(output));
+      } else {
+        results.emplace_back(output, operand(number, TypeOf(output)));
+      }
+    }
     auto* const type = llvm::FunctionType::get(b_.getInt1Ty(), {ptr_, ptr_}, false);
     llvm::CallInst* const done =
         b_.CreateCall(type, Address(reinterpret_cast<const void*>(op.object->function)),
@@ -192,9 +207,13 @@ class Generator {
       if (kinds[i] == 'o') CallWith(&Release, LoadObject(op.inputs[i]));
       Empty(op.inputs[i]);
     }
-    for (size_t i = 0; i < op.outputs.size(); ++i)
-      b_.CreateStore(b_.CreateLoad(TypeOf(op.outputs[i]), results[i]), slots_[op.outputs[i]]);
+    for (const auto& [cell, result] : results)
+      b_.CreateStore(b_.CreateLoad(TypeOf(cell), result), slots_[cell]);
     b_.CreateBr(BlockAt(at + 1));
+  }
+  static bool IsTensor(char kind) { return kind == 't' || kind == 'T'; }
+  llvm::Value* TensorAt(uint32_t reg) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), tensors_, reg * sizeof(Tensor));
   }
   // Of the inputs that are operands.
   static std::vector<char> OperandKinds(const Instruction& op) {
@@ -376,6 +395,7 @@ class Generator {
   llvm::Function* function_ = nullptr;
   llvm::Value* frame_ = nullptr;
   llvm::Value* cells_ = nullptr;
+  llvm::Value* tensors_ = nullptr;
   llvm::Value* iterations_in_frame_ = nullptr;
   std::vector<llvm::AllocaInst*> iterations_;  // by loop
   llvm::AllocaInst* until_look_ = nullptr;

@@ -10,6 +10,7 @@
 #include "exec/sequential/liveness.h"
 #include "exec/sequential/loop.h"
 #include "ir/calls.h"
+#include "ops/array/element.h"
 #include "ops/registry.h"
 
 namespace gyre::sequential {
@@ -32,6 +33,7 @@ class Compiler {
 
   std::shared_ptr<RegisterLoop> Compile() {
     if (!Write()) return nullptr;
+    RemoveUnread();
     MarkLastReaders(*loop_);
     return loop_;
   }
@@ -122,7 +124,8 @@ class Compiler {
     const int num_kernels = num_kernels_;
     std::vector<uint32_t> more;
     if (counts) {
-      if (!WriteMade(node, scope, "Less", DType::kInt64, {counter.count, counter.iterations}, more))
+      if (!WriteMadeScalar(node, scope, "Less", DType::kInt64, {counter.count, counter.iterations},
+                           more))
         return false;
     } else if (callees.size() != 2 || !AssumeScalars(callees) ||
                !WriteFunction(callees[0], {scope, &node, 0, nullptr, number}, variables, depth,
@@ -166,7 +169,7 @@ class Compiler {
                      Counter& counter) {
     for (const uint32_t reg : bounds) loop_->scalar_types[reg] = DType::kInt32;
     std::vector<uint32_t> made;
-    if (!WriteMade(node, scope, "_ForTripCount", DType::kInvalid, bounds, made)) return false;
+    if (!WriteMade(node, scope, "_ForTripCount", {}, bounds, made)) return false;
     loop_->scalar_types[made[0]] = DType::kInt64;
     counter.iterations = made[0];
     counter.delta = bounds[2];
@@ -182,31 +185,37 @@ class Compiler {
   // 32, would.
   bool KeepCounting(const Node& node, int scope, const Counter& counter) {
     std::vector<uint32_t> index, count;
-    if (!WriteMade(node, scope, "AddV2", DType::kInt32, {counter.index, counter.delta}, index) ||
-        !WriteMade(node, scope, "AddV2", DType::kInt64, {counter.count, counter.one}, count))
+    if (!WriteMadeScalar(node, scope, "AddV2", DType::kInt32, {counter.index, counter.delta},
+                         index) ||
+        !WriteMadeScalar(node, scope, "AddV2", DType::kInt64, {counter.count, counter.one}, count))
       return false;
     EmitMove(counter.index, index[0]);
     EmitMove(counter.count, count[0]);
     return true;
   }
 
-  // An op that the program does not have, for `node`; of scalars of type T, if it has one.
-  bool WriteMade(const Node& node, int scope, absl::string_view op, DType type,
+  // An op that the program does not have, for `node`.
+  bool WriteMade(const Node& node, int scope, absl::string_view op, AttrMap attrs,
                  absl::Span<const uint32_t> inputs, std::vector<uint32_t>& outputs) {
     auto made = std::make_unique<Node>();
     made->name = node.name;
     made->op_name = std::string(op);
     made->op = facts_.program().ops().Find(op);
     if (made->op == nullptr) return false;
-    if (type != DType::kInvalid) made->attrs.Set("T", type);
+    made->attrs = std::move(attrs);
     absl::StatusOr<NodeSignature> signature = ResolveSignature(*made->op, made->attrs);
     if (!signature.ok()) return false;
     made->signature = *std::move(signature);
     if (!WritePlain(*made, scope, {inputs.begin(), inputs.end()}, outputs)) return false;
     loop_->code.back().told = &node;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      loop_->scalar_types[outputs[i]] = made->signature.outputs[i].dtype;
     loop_->made.push_back(std::move(made));
+    return true;
+  }
+  // The same of scalars of a type.
+  bool WriteMadeScalar(const Node& node, int scope, absl::string_view op, DType type,
+                       absl::Span<const uint32_t> inputs, std::vector<uint32_t>& outputs) {
+    if (!WriteMade(node, scope, op, {{"T", type}}, inputs, outputs)) return false;
+    loop_->scalar_types[outputs[0]] = loop_->code.back().node->signature.outputs[0].dtype;
     return true;
   }
 
@@ -274,16 +283,51 @@ class Compiler {
       outputs = {registers[node.inputs[0].node][node.inputs[0].slot]};
       return true;
     }
+    if (const std::optional<ElementAccess> access = ElementAccessOf(function, node)) {
+      if (HasScalarIndices(function, *access))
+        return WriteElementAccess(function, node, scope, *access, registers);
+    }
     std::vector<uint32_t> inputs;
-    for (const Endpoint& input : node.inputs) {
-      if (!IsSmall(function, input)) return Refuse(function, node, kNotSmall);
+    // What is handed to branches, loops and calls may be large, and constants, too.
+    const bool hands_on = IsStructured(node.kind());
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Endpoint& input = node.inputs[i];
+      const bool is_handed_on = hands_on && static_cast<int>(i) >= NumSelectorInputs(node);
+      const bool is_asked_for_its_shape = node.op != nullptr && node.op->traits.computes_shapes;
+      if (!is_handed_on && !is_asked_for_its_shape && !IsSmall(function, input)) return Refuse(function, node, kNotSmall);
       inputs.push_back(registers[input.node][input.slot]);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      if (!IsSmall(function, {node.id, slot})) return Refuse(function, node, kNotSmall);
+      if (!hands_on && node.kind() != OpKind::kConst && !IsSmall(function, {node.id, slot}))
+        return Refuse(function, node, kNotSmall);
     }
     if (!WriteKind(function, node, scope, inputs, depth, outputs)) return false;
     NoteScalars(function, node, outputs);
+    return true;
+  }
+
+  // Elements of tensors of any size, where they lie.
+
+  bool HasScalarIndices(const Function& function, const ElementAccess& access) const {
+    const size_t first = access.inputs.size() - static_cast<size_t>(access.num_indices);
+    for (size_t i = 1; i < access.inputs.size(); ++i) {
+      const bool fits =
+          i < first ? IsSmall(function, access.inputs[i]) : IsScalar(function, access.inputs[i]);
+      if (!fits) return false;
+    }
+    return true;
+  }
+  bool WriteElementAccess(const Function& function, const Node& node, int scope,
+                          const ElementAccess& access, Registers& registers) {
+    const bool reads = access.inputs.size() == 1 + static_cast<size_t>(access.num_indices);
+    if (reads && !IsSmall(function, {node.id, 0})) return Refuse(function, node, kNotSmall);
+    std::vector<uint32_t> inputs;
+    for (const Endpoint& input : access.inputs) inputs.push_back(registers[input.node][input.slot]);
+    const AttrMap attrs = {{"T", node.signature.outputs[0].dtype},
+                           {"N", static_cast<int64_t>(access.num_indices)},
+                           {"Index", TypeOf(function, access.inputs.back())}};
+    if (!WriteMade(node, scope, access.op, attrs, inputs, registers[node.id])) return false;
+    NoteScalars(function, node, registers[node.id]);
     return true;
   }
 
@@ -419,6 +463,28 @@ class Compiler {
   }
 
   // Code.
+
+  // Instructions whose results nobody reads do nothing, but for those that may fail: indices that
+  // were packed for what has become an element's access.
+  void RemoveUnread() {
+    std::vector<int> readers(loop_->num_registers, 0);
+    for (int slot = 0; slot < node_.num_outputs(); ++slot) ++readers[slot];
+    for (const Input& input : loop_->inputs) ++readers[input.reg];
+    for (auto op = loop_->code.rbegin(); op != loop_->code.rend(); ++op) {
+      if (op->action != Action::kRun || !FailsByShapesAtMost(*op->node)) continue;
+      const auto is_read = [&](uint32_t i) { return readers[op->output + i] > 0; };
+      bool any = false;
+      for (uint32_t i = 0; i < op->num_outputs; ++i) any |= is_read(i);
+      if (any) continue;
+      for (uint32_t i = 0; i < op->num_inputs; ++i)
+        --readers[loop_->inputs[op->first_input + i].reg];
+      *op = Instruction{.action = Action::kDrop};
+    }
+  }
+
+  static bool FailsByShapesAtMost(const Node& node) {
+    return node.op->failure != nullptr && node.op->failure(node) != Failure::kByValues;
+  }
 
   uint32_t NewRegisters(uint32_t n) {
     loop_->num_registers += n;

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "compiled/library.h"
+#include "compiled/use.h"
 #include "exec/sequential/background.h"
 #include "exec/sequential/liveness.h"
 
@@ -16,6 +17,22 @@ std::atomic<int64_t> compiled_loops{0};
 
 // Looks at the clock, of all runs together: some milliseconds.
 constexpr int64_t kLooksUntilHot = 2048;
+
+// Of tensors that are no cells.
+struct MoveTensor {
+  static constexpr absl::string_view kInputs = "T", kOutputs = "T";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    *static_cast<Tensor*>(operands[1]) = std::move(*static_cast<Tensor*>(operands[0]));
+    return true;
+  }
+};
+struct CopyTensor {
+  static constexpr absl::string_view kInputs = "t", kOutputs = "T";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    *static_cast<Tensor*>(operands[1]) = *static_cast<const Tensor*>(operands[0]);
+    return true;
+  }
+};
 
 // A loop's instructions as those of a Region, one for one.
 class RegionWriter {
@@ -96,16 +113,22 @@ class RegionWriter {
       return false;
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
       const uint32_t reg = InputOf(from, i);
+      // Nobody empties a tensor that is lent for the last time.
+      const bool is_last = loop_.inputs[from.first_input + i].is_last;
+      if (code.inputs[i] == 't' && (!IsTensor(reg) || is_last)) return false;
+      if (code.inputs[i] == 'T' && (!IsTensor(reg) || !is_last)) return false;
       if (code.inputs[i] == 'x' && loop_.scalar_types[reg] != TypeOfInput(from, i)) return false;
       if (code.inputs[i] == '-' && !FitsScalars(constants_[reg])) return false;
     }
     for (uint32_t i = 0; i < from.num_outputs; ++i) {
+      if (code.outputs[i] == 'T' && !IsTensor(from.output + i)) return false;
       if (code.outputs[i] == 'x' &&
           loop_.scalar_types[from.output + i] != from.node->signature.outputs[i].dtype)
         return false;
     }
     return true;
   }
+  bool IsTensor(uint32_t reg) const { return loop_.scalar_types[reg] == DType::kInvalid; }
   // An element shape that any scalar fits; null: one that is not known.
   static bool FitsScalars(const Tensor* shape) {
     if (shape == nullptr) return false;
@@ -134,6 +157,7 @@ class RegionWriter {
         to.code = from.kernel.scalar;
         return WriteAs(compiled::Action::kScalar, from, to);
       case Action::kMove:
+        if (!IsCell(InputOf(from, 0)) && !IsCell(from.output)) return WriteTensorMove(from, to);
         if (!AllCells(from) || !DecidesBy(from, loop_.scalar_types[from.output]))
           return WriteCall(from, to);
         return WriteAs(compiled::Action::kMove, from, to);
@@ -185,6 +209,12 @@ class RegionWriter {
     return true;
   }
 
+  bool WriteTensorMove(const Instruction& from, compiled::Instruction& to) const {
+    const bool is_last = loop_.inputs[from.first_input].is_last;
+    to.object = is_last ? &kObjectCode<MoveTensor> : &kObjectCode<CopyTensor>;
+    return WriteAs(compiled::Action::kObject, from, to);
+  }
+
   // The interpreter drops what is in its own registers.
   bool WriteDrop(const Instruction& from, compiled::Instruction& to) const {
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
@@ -215,26 +245,29 @@ class RegionWriter {
 
 }  // namespace
 
-NativeLoop::NativeLoop(std::optional<int64_t> at_once_after) : at_once_after_(at_once_after) {
-  StopCompilingAtExit();
-}
+NativeLoop::NativeLoop(std::optional<int64_t> at_once_after) : at_once_after_(at_once_after) {}
 
 NativeLoop::~NativeLoop() {
-  // A session may outlive what the code generator's library has.
-  if (HasStoppedCompiling()) (void)owned_.release();
+  if (owned_ == nullptr) return;
+  const compiled::UseOfCompiler use;
+  if (use.allowed()) {
+    owned_ = nullptr;
+  } else {
+    (void)owned_.release();
+  }
 }
 
 bool NativeLoop::MakeRegion(const RegisterLoop& loop) { return RegionWriter(loop).Write(region_); }
 
 absl::Status NativeLoop::Compile() {
+  const compiled::UseOfCompiler use;
+  if (!use.allowed()) return absl::CancelledError("the process is about to end");
   GYRE_ASSIGN_OR_RETURN(const compiled::CompilerLibrary* const library, compiled::LoadCompiler());
   GYRE_ASSIGN_OR_RETURN(owned_, library->compile(region_));
   code_.store(owned_.get(), std::memory_order_release);
   compiled_loops.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }
-
-int64_t NumCompiledLoops() { return compiled_loops.load(std::memory_order_relaxed); }
 
 const compiled::NativeCode* NativeLoop::Looked(const RegisterLoop& loop) {
   const int64_t hot = at_once_after_ ? 1 : kLooksUntilHot;
@@ -273,3 +306,7 @@ uint64_t BitsOf(const Tensor& scalar) {
 }
 
 }  // namespace gyre::sequential
+
+int64_t gyre::NumCompiledLoops() {
+  return sequential::compiled_loops.load(std::memory_order_relaxed);
+}

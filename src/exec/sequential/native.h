@@ -12,10 +12,16 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "base/internal_export.h"
 #include "compiled/region.h"
 #include "exec/sequential/loop.h"
 
-namespace gyre::sequential {
+namespace gyre {
+
+// How many loops have become native code in this process.
+GYRE_INTERNAL_EXPORT int64_t NumCompiledLoops();
+
+namespace sequential {
 
 // The native code of one loop; shared by all its runs. Thread-safe.
 class NativeLoop : public std::enable_shared_from_this<NativeLoop> {
@@ -48,11 +54,9 @@ class NativeLoop : public std::enable_shared_from_this<NativeLoop> {
   std::atomic<const compiled::NativeCode*> code_{nullptr};
 };
 
-// How many loops have become native code in this process.
-int64_t NumCompiledLoops();
-
 // The scalar of this type with these bytes, and the bytes of a scalar; 0 behind them.
 Tensor ScalarOfBits(DType dtype, uint64_t bits);
 uint64_t BitsOf(const Tensor& scalar);
 
-}  // namespace gyre::sequential
+}  // namespace sequential
+}  // namespace gyre

@@ -201,6 +201,7 @@ class Machine {
     }
     compiled::Frame frame = {.cells = cells_.data(),
                              .iterations = state_.iterations.data(),
+                             .tensors = registers_.data(),
                              .alloc = &alloc_,
                              .interpreter = this,
                              .call = &CallFromNative,

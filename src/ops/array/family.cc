@@ -2,12 +2,13 @@
 
 namespace gyre {
 
-#define ARRAY_OPS(X)                                                                          \
-  X(Bitcast)                                                                                  \
-  X(Concat)                                                                                   \
-  X(DynamicStitch) X(Fill) X(Gather) X(GatherNd) X(OneHot) X(Pack) X(Pad) X(Range) X(Reshape) \
-      X(Reverse) X(ScatterNd) X(Shape) X(Slice) X(Split) X(StridedSlice) X(Tile) X(TopK)      \
-          X(Transpose) X(Unique) X(Where)
+#define ARRAY_OPS(X)                                                                               \
+  X(Bitcast)                                                                                       \
+  X(Concat)                                                                                        \
+  X(DynamicStitch)                                                                                 \
+  X(Element) X(Fill) X(Gather) X(GatherNd) X(OneHot) X(Pack) X(Pad) X(Range) X(Reshape) X(Reverse) \
+      X(ScatterNd) X(Shape) X(Slice) X(Split) X(StridedSlice) X(Tile) X(TopK) X(Transpose)         \
+          X(Unique) X(Where)
 
 GYRE_DEFINE_FAMILY(Array, ARRAY_OPS)
 

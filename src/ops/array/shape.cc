@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/batch_context.h"
 #include "ops/array/integers.h"
+#include "ops/object_code.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -43,6 +44,23 @@ absl::Status ComputeSize(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(WriteIntegers({ctx.input(0).num_elements()}, out, "Size"));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
+}
+
+// For generated code.
+template <typename T>
+struct SizeCode {
+  static constexpr absl::string_view kInputs = "t", kOutputs = "x";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    const int64_t size = static_cast<const Tensor*>(operands[0])->num_elements();
+    if (size > std::numeric_limits<T>::max()) return false;
+    *static_cast<T*>(operands[1]) = static_cast<T>(size);
+    return true;
+  }
+};
+absl::StatusOr<Kernel> BindSize(const Node& node) {
+  return NodeAttr<DType>(node, "out_type") == DType::kInt64
+             ? WithObjectCode<SizeCode<int64_t>>(Compute<ComputeSize>())(node)
+             : WithObjectCode<SizeCode<int32_t>>(Compute<ComputeSize>())(node);
 }
 
 absl::Status ComputeRank(KernelContext& ctx) {
@@ -129,7 +147,7 @@ void RegisterShape(OpRegistry& ops) {
       .gradient = NotDifferentiable("a size does not depend on the elements"),
       .batch = {SizeBatch},
       .failure = FailureOfSizes,
-      .kernel = Compute<ComputeSize>(),
+      .kernel = BindSize,
   });
   ops.Add({
       .schema = "Rank(input: T) -> output: int32 {T: type}",

@@ -1,0 +1,270 @@
+// _Element, _SetElement: what StridedSlice and TensorScatterUpdate are with scalar indices. Loops
+// that run on registers have them in the place of these (exec/sequential): no indices are packed,
+// and a tensor of any size is read, and changed in place, where it lies.
+#include "ops/array/element.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ir/shape_context.h"
+#include "ops/evaluate.h"
+#include "ops/object_code.h"
+#include "ops/registry.h"
+
+namespace gyre {
+namespace {
+
+int64_t IndexOf(const Tensor& scalar) {
+  return scalar.dtype() == DType::kInt64 ? scalar.scalar<int64_t>() : scalar.scalar<int32_t>();
+}
+
+// Inputs from `first` on, scalars, as a vector.
+absl::StatusOr<Tensor> IndicesFrom(const KernelContext& ctx, int first) {
+  std::vector<Tensor> indices;
+  for (int i = first; i < ctx.num_inputs(); ++i) {
+    if (ctx.input(i).rank() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("an index must be a scalar, but has shape ",
+                                                     ctx.input(i).shape().ToString()));
+    }
+    indices.push_back(ctx.input(i));
+  }
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> packed, EvaluateOp("Pack", std::move(indices)));
+  return packed[0];
+}
+
+// The first element that the indices from input `first` on name, of the dimensions that they leave;
+// nullopt if there is none. Negative indices count from the end if `from_end`.
+struct Place {
+  int64_t first = 0;
+  Shape shape;
+};
+std::optional<Place> PlaceOf(const KernelContext& ctx, int first, bool from_end) {
+  const Shape& shape = ctx.input(0).shape();
+  const int count = ctx.num_inputs() - first;
+  if (shape.rank() < count) return std::nullopt;
+  Place place;
+  for (int i = 0; i < count; ++i) {
+    const Tensor& scalar = ctx.input(first + i);
+    if (scalar.rank() != 0) return std::nullopt;
+    int64_t index = IndexOf(scalar);
+    if (index < 0 && from_end) index += shape.dim(i);
+    if (index < 0 || index >= shape.dim(i)) return std::nullopt;
+    place.first = place.first * shape.dim(i) + index;
+  }
+  Dims rest;
+  for (int i = count; i < shape.rank(); ++i) rest.push_back(shape.dim(i));
+  absl::StatusOr<Shape> made = Shape::Make(rest);
+  if (!made.ok()) return std::nullopt;
+  place.shape = *std::move(made);
+  place.first *= place.shape.num_elements();
+  return place;
+}
+
+// As StridedSlice has it, errors included.
+absl::Status Slice(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const Tensor begin, IndicesFrom(ctx, 1));
+  const int64_t count = begin.dim(0);
+  GYRE_ASSIGN_OR_RETURN(const Tensor ones, ctx.AllocateZeros(begin.dtype(), Shape::Vector(count)));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> strides, EvaluateOp("OnesLike", {ones}));
+  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> slice,
+                        EvaluateOp("StridedSlice", {ctx.input(0), begin, begin, strides[0]},
+                                   {{"shrink_axis_mask", (int64_t{1} << count) - 1}}));
+  ctx.set_output(0, std::move(slice[0]));
+  return absl::OkStatus();
+}
+
+absl::Status Element(KernelContext& ctx) {
+  const Tensor& input = ctx.input(0);
+  const std::optional<Place> place = PlaceOf(ctx, 1, /*from_end=*/true);
+  if (!place || !IsTrivial(input.dtype())) return Slice(ctx);
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(input.dtype(), place->shape));
+  const size_t size = DTypeSize(input.dtype());
+  if (out.bytes() > 0) {
+    std::memcpy(
+        out.mutable_raw_data(),
+        static_cast<const char*>(input.raw_data()) + static_cast<size_t>(place->first) * size,
+        out.bytes());
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+// As TensorScatterUpdate has it, errors included.
+absl::Status Scatter(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const Tensor indices, IndicesFrom(ctx, 2));
+  const Tensor updates = ctx.input(1);
+  GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> updated,
+                        EvaluateOp("TensorScatterUpdate", {ctx.TakeInput(0), indices, updates}));
+  ctx.set_output(0, std::move(updated[0]));
+  return absl::OkStatus();
+}
+
+absl::Status SetElement(KernelContext& ctx) {
+  const std::optional<Place> place = PlaceOf(ctx, 2, /*from_end=*/false);
+  const Tensor& value = ctx.input(1);
+  if (!place || !IsTrivial(value.dtype()) || value.shape() != place->shape) return Scatter(ctx);
+  Tensor changed = ctx.TakeInput(0);
+  if (!changed.IsUnique()) {
+    GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(changed.dtype(), changed.shape()));
+    if (copy.bytes() > 0) std::memcpy(copy.mutable_raw_data(), changed.raw_data(), copy.bytes());
+    changed = std::move(copy);
+  }
+  if (value.bytes() > 0) {
+    std::memcpy(static_cast<char*>(changed.mutable_raw_data()) +
+                    static_cast<size_t>(place->first) * DTypeSize(value.dtype()),
+                value.raw_data(), value.bytes());
+  }
+  ctx.set_output(0, std::move(changed));
+  return absl::OkStatus();
+}
+
+// For generated code: where a vector's element lies; null: nowhere.
+template <typename T>
+char* ElementAt(const Tensor& vector, int64_t index, bool from_end) {
+  if (vector.dtype() != DTypeOf<T> || vector.rank() != 1) return nullptr;
+  const int64_t size = vector.dim(0);
+  if (from_end && index < 0) index += size;
+  if (index < 0 || index >= size) return nullptr;
+  return static_cast<char*>(const_cast<void*>(vector.raw_data())) +
+         static_cast<size_t>(index) * sizeof(T);
+}
+
+template <typename Index>
+struct Code {
+  template <typename T>
+  struct Get {
+    static constexpr absl::string_view kInputs = "tx", kOutputs = "x";
+    static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+      const char* const element =
+          ElementAt<T>(*static_cast<const Tensor*>(operands[0]),
+                       *static_cast<const Index*>(operands[1]), /*from_end=*/true);
+      if (element != nullptr) std::memcpy(operands[2], element, sizeof(T));
+      return element != nullptr;
+    }
+  };
+  template <typename T>
+  struct Set {
+    static constexpr absl::string_view kInputs = "Txx", kOutputs = "T";
+    static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+      Tensor& input = *static_cast<Tensor*>(operands[0]);
+      char* const element = ElementAt<T>(input, *static_cast<const Index*>(operands[2]),
+                                         /*from_end=*/false);
+      if (element == nullptr || !input.IsUnique()) return false;
+      std::memcpy(element, operands[1], sizeof(T));
+      *static_cast<Tensor*>(operands[3]) = std::move(input);
+      return true;
+    }
+  };
+};
+
+// Generated code has them of one index.
+template <typename Index, template <typename> class C>
+absl::StatusOr<Kernel> Bind(const Node& node, KernelFactory kernel) {
+  if (NodeAttr<int64_t>(node, "N") != 1) return kernel(node);
+  return WithObjectCode<C>("T", std::move(kernel))(node);
+}
+absl::StatusOr<Kernel> BindElement(const Node& node) {
+  return NodeAttr<DType>(node, "Index") == DType::kInt64
+             ? Bind<int64_t, Code<int64_t>::Get>(node, Compute<Element>())
+             : Bind<int32_t, Code<int32_t>::Get>(node, Compute<Element>());
+}
+absl::StatusOr<Kernel> BindSetElement(const Node& node) {
+  return NodeAttr<DType>(node, "Index") == DType::kInt64
+             ? Bind<int64_t, Code<int64_t>::Set>(node, Compute<SetElement>())
+             : Bind<int32_t, Code<int32_t>::Set>(node, Compute<SetElement>());
+}
+
+absl::Status ElementShape(ShapeContext& c) {
+  for (int i = 1; i < c.num_inputs(); ++i) GYRE_RETURN_IF_ERROR(c.RequireScalar(i));
+  if (!c.input(0).has_rank()) return absl::OkStatus();
+  const int count = c.num_inputs() - 1;
+  if (c.input(0).rank() < count)
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " indices are too many for the shape ", c.input(0).ToString()));
+  Dims rest;
+  for (int i = count; i < c.input(0).rank(); ++i) rest.push_back(c.input(0).dim(i));
+  c.set_output(0, PartialShape(std::move(rest)));
+  return absl::OkStatus();
+}
+
+absl::Status SetElementShape(ShapeContext& c) {
+  for (int i = 2; i < c.num_inputs(); ++i) GYRE_RETURN_IF_ERROR(c.RequireScalar(i));
+  c.set_output(0, c.input(0));
+  return absl::OkStatus();
+}
+
+// The scalars that a vector is packed of; empty: it is not.
+std::vector<Endpoint> PackedOf(const Function& function, Endpoint vector) {
+  const Node& node = function.node(vector.node);
+  if (node.op_name != "Pack" || node.attrs.GetOr<int64_t>("axis", 0) != 0) return {};
+  return node.inputs;
+}
+bool IsOnes(const Function& function, Endpoint strides, size_t count) {
+  const Node& node = function.node(strides.node);
+  if (node.kind() != OpKind::kConst) return false;
+  const Tensor& value = NodeAttr<Tensor>(node, "value");
+  if (value.rank() != 1 || value.num_elements() != static_cast<int64_t>(count)) return false;
+  if (value.dtype() == DType::kInt32) {
+    const auto ones = value.values<int32_t>();
+    return std::all_of(ones.begin(), ones.end(), [](int32_t v) { return v == 1; });
+  }
+  if (value.dtype() != DType::kInt64) return false;
+  const auto ones = value.values<int64_t>();
+  return std::all_of(ones.begin(), ones.end(), [](int64_t v) { return v == 1; });
+}
+bool IsIndexType(const Function& function, Endpoint e) {
+  const DType dtype = function.node(e.node).signature.outputs[e.slot].dtype;
+  return dtype == DType::kInt32 || dtype == DType::kInt64;
+}
+
+}  // namespace
+
+std::optional<ElementAccess> ElementAccessOf(const Function& function, const Node& node) {
+  const bool reads = node.op_name == "StridedSlice";
+  if (!reads && node.op_name != "TensorScatterUpdate") return std::nullopt;
+  if (!IsTrivial(node.signature.outputs[0].dtype)) return std::nullopt;
+  const std::vector<Endpoint> indices = PackedOf(function, node.inputs[1]);
+  if (indices.empty() || indices.size() > 8 || !IsIndexType(function, node.inputs[1]))
+    return std::nullopt;
+  ElementAccess access{.op = reads ? "_Element" : "_SetElement",
+                       .inputs = {node.inputs[0]},
+                       .num_indices = static_cast<int>(indices.size())};
+  if (reads) {
+    // Of an index, the end of the range counts for nothing.
+    const int64_t all = (int64_t{1} << indices.size()) - 1;
+    for (const char* const mask : {"begin_mask", "ellipsis_mask", "new_axis_mask"})
+      if (node.attrs.GetOr<int64_t>(mask, 0) != 0) return std::nullopt;
+    if (node.attrs.GetOr<int64_t>("shrink_axis_mask", 0) != all ||
+        !IsOnes(function, node.inputs[3], indices.size()))
+      return std::nullopt;
+  } else {
+    if (!node.attrs.GetOr<std::string>("bad_indices_policy", "").empty()) return std::nullopt;
+    access.inputs.push_back(node.inputs[2]);
+  }
+  access.inputs.insert(access.inputs.end(), indices.begin(), indices.end());
+  return access;
+}
+
+void RegisterElement(OpRegistry& ops) {
+  ops.Add({.schema = "_Element(input: T, indices: N * Index) -> output: T {T: {numbertype, bool}; "
+                     "N: int >= 1; "
+                     "Index: indextype = int32}",
+           .doc = "The part of a tensor at these indices of its first dimensions; negative ones "
+                  "count from the end.",
+           .shape = ElementShape,
+           .gradient = NotDifferentiable("it takes a StridedSlice's place where programs run"),
+           .kernel = BindElement});
+  ops.Add(
+      {.schema = "_SetElement(input: T, value: T, indices: N * Index) -> output: T {T: "
+                 "{numbertype, bool}; "
+                 "N: int >= 1; Index: indextype = int32}",
+       .doc = "A tensor with another part at these indices of its first dimensions.",
+       .shape = SetElementShape,
+       .gradient = NotDifferentiable("it takes a TensorScatterUpdate's place where programs run"),
+       .kernel = BindSetElement});
+}
+
+}  // namespace gyre

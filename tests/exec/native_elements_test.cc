@@ -1,0 +1,147 @@
+// Elements of vectors and matrices of any size, read and changed within loops on registers.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "exec/register_loop.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+// A loop of int32 i from 0 to n over x (float32) and the vector or matrix a; BODY makes %y of %x,
+// %i and %a, and %b of %a; EXTRA are more functions.
+std::string TableLoop(const std::string& body, const std::string& extra = "",
+                      const std::string& a_shape = "(?)") {
+  return absl::StrReplaceAll(R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %x = Placeholder() dtype=float32 shape=() : float32
+  %a = Placeholder() dtype=float32 shape=A_SHAPE : float32
+  %zero = Const() value=int32{0} : int32
+  %loop = While(%zero, %n, %x, %a) cond=@more body=@step : (int32, int32, float32, float32)
+  %before = Identity(%a) : float32
+}
+func @more(%i: int32, %n: int32, %x: float32, %a: float32) -> (p: bool) {
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @step(%i: int32, %n: int32, %x: float32, %a: float32) -> (j: int32, n: int32, y: float32, b: float32) {
+  %one = Const() value=int32{1} : int32
+  %ones = Const() value=int32[1]{1} : int32
+  %two_ones = Const() value=int32[2]{1, 1} : int32
+  %j = AddV2(%i, %one) : int32
+  BODY
+  return %j, %n, %y, %b
+}
+EXTRA
+)",
+                             {{"BODY", body}, {"EXTRA", extra}, {"A_SHAPE", a_shape}});
+}
+
+constexpr char kReads[] =
+    "%begin = Pack(%i) : int32\n%end = Pack(%j) : int32\n"
+    "%e = StridedSlice(%a, %begin, %end, %ones) shrink_axis_mask=1 : float32\n";
+
+Feeds TableFeeds(int32_t n, const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 0.25f * static_cast<float>(i % 1000) - 7;
+  return {{"n:0", Tensor::Scalar(n)},
+          {"x:0", Tensor::Scalar(0.5f)},
+          {"a:0", Tensor::FromValues<float>(values, shape)}};
+}
+
+const std::vector<std::string> kAll = {"loop:0", "loop:2", "loop:3", "before:0"};
+
+TEST(NativeElements, ReadALargeVector) {
+  const std::string text =
+      TableLoop(absl::StrCat(kReads, "%y = AddV2(%x, %e) : float32\n%b = Identity(%a) : float32"));
+  for (const int n : {0, 1, 5000}) ExpectAgreement(text, TableFeeds(n, Shape::Vector(5000)), kAll);
+  // Behind the end: the words of StridedSlice.
+  ExpectAgreement(text, TableFeeds(9, Shape::Vector(5)), kAll);
+}
+
+TEST(NativeElements, CountNegativeIndicesFromTheEnd) {
+  const std::string text = TableLoop(
+      "%k = Neg(%j) : int32\n%begin = Pack(%k) : int32\n"
+      "%e = StridedSlice(%a, %begin, %ones, %ones) shrink_axis_mask=1 : float32\n"
+      "%y = Sub(%e, %x) : float32\n%b = Identity(%a) : float32");
+  ExpectAgreement(text, TableFeeds(40, Shape::Vector(40)), kAll);
+  ExpectAgreement(text, TableFeeds(41, Shape::Vector(40)), kAll);
+}
+
+TEST(NativeElements, ReadAMatrix) {
+  const std::string text = TableLoop(
+      "%k = FloorMod(%i, %one) : int32\n%begin = Pack(%i, %k) : int32\n"
+      "%e = StridedSlice(%a, %begin, %begin, %two_ones) shrink_axis_mask=3 : float32\n"
+      "%y = AddV2(%x, %e) : float32\n%b = Identity(%a) : float32",
+      "", "(?,?)");
+  ExpectAgreement(text, TableFeeds(50, *Shape::Make({50, 30})), kAll);
+  ExpectAgreement(text, TableFeeds(51, *Shape::Make({50, 30})), kAll);
+}
+
+constexpr char kWrites[] =
+    "%at = Pack(%i) : int32\n%b = TensorScatterUpdate(%a, %at, %y) : float32";
+
+TEST(NativeElements, ChangeALargeVectorInPlace) {
+  const std::string text =
+      TableLoop(absl::StrCat(kReads, "%y = AddV2(%x, %e) : float32\n", kWrites));
+  for (const int n : {0, 1, 2, 5000})
+    ExpectAgreement(text, TableFeeds(n, Shape::Vector(5000)), kAll);
+  ExpectAgreement(text, TableFeeds(6, Shape::Vector(5)), kAll);
+}
+
+// 10^5 changes of 10^5 elements: 40 GB if each copied them.
+TEST(NativeElements, AreNotCopiedForEachChange) {
+  const std::string text =
+      TableLoop(absl::StrCat(kReads, "%y = AddV2(%x, %e) : float32\n", kWrites));
+  for (const EngineKind engine : {EngineKind::kDataflow, EngineKind::kCompiled}) {
+    auto session = SessionFor(text, {.engine = engine});
+    RunOptions options;
+    options.timeout_ms = 5000;
+    const auto got =
+        session->Run(TableFeeds(100'000, Shape::Vector(100'000)), {"loop:0"}, {}, options);
+    EXPECT_TRUE(got.ok()) << got.status();
+  }
+}
+
+TEST(NativeElements, KeepWhatOthersStillHave) {
+  // The vector as it was is read behind the change.
+  const std::string text =
+      TableLoop(absl::StrCat("%minus = Neg(%x) : float32\n%at = Pack(%i) : int32\n"
+                             "%b = TensorScatterUpdate(%a, %at, %minus) : float32\n",
+                             kReads, "%y = AddV2(%x, %e) : float32"));
+  for (const int n : {1, 2, 40}) ExpectAgreement(text, TableFeeds(n, Shape::Vector(40)), kAll);
+}
+
+TEST(NativeElements, InBranches) {
+  const std::string text = TableLoop(
+      "%r = BitwiseAnd(%i, %one) : int32\n%odd = Equal(%r, %one) : bool\n"
+      "%f = If(%odd, %a, %i, %x) then_branch=@write else_branch=@read : (float32, float32)\n"
+      "%y = Identity(%f:1) : float32\n%b = Identity(%f) : float32",
+      R"(
+func @write(%a: float32, %i: int32, %x: float32) -> (b: float32, y: float32) {
+  %at = Pack(%i) : int32
+  %b = TensorScatterUpdate(%a, %at, %x) : float32
+  return %b, %x
+}
+func @read(%a: float32, %i: int32, %x: float32) -> (b: float32, y: float32) {
+  %ones = Const() value=int32[1]{1} : int32
+  %at = Pack(%i) : int32
+  %e = StridedSlice(%a, %at, %at, %ones) shrink_axis_mask=1 : float32
+  %y = AddV2(%x, %e) : float32
+  return %a, %y
+}
+)");
+  for (const int n : {1, 2, 99}) ExpectAgreement(text, TableFeeds(n, Shape::Vector(100)), kAll);
+}
+
+TEST(NativeElements, RowsOfAMatrixAreLeftToTokens) {
+  EXPECT_FALSE(RunsOnRegisters(
+      TableLoop("%begin = Pack(%i) : int32\n"
+                "%e = StridedSlice(%a, %begin, %begin, %ones) shrink_axis_mask=1 : float32\n"
+                "%zero = Const() value=int32{0} : int32\n%y = Sum(%e, %zero) : float32\n"
+                "%b = Identity(%a) : float32")))
+      << "who knows how long a row is";
+}
+
+}  // namespace
+}  // namespace gyre::testing
