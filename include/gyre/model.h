@@ -68,6 +68,9 @@ class GYRE_EXPORT Model {
  private:
   struct State;
   explicit Model(std::unique_ptr<State> state);
+  // Throws if the model has been moved away.
+  State& state() const;
+
   std::unique_ptr<State> state_;
 };
 

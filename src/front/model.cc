@@ -26,6 +26,14 @@ Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
+Model::State& Model::state() const {
+  if (state_ == nullptr) {
+    internal::Throw(
+        absl::FailedPreconditionError("this model has been moved away: nothing of it is left"));
+  }
+  return *state_;
+}
+
 Model Model::load(const std::string& path, const SavedModelOptions& options) {
   return Model(std::make_unique<State>(State{ValueOrThrow(LoadGraphOrModel(path, options))}));
 }
@@ -51,12 +59,12 @@ std::vector<Tensor> Model::run(const Feeds& feeds, const std::vector<std::string
 
 const std::map<std::string, Model::Signature>& Model::signatures() const {
   static const auto* const none = new std::map<std::string, Signature>();
-  return state_->loaded.model == nullptr ? *none : state_->loaded.model->signatures();
+  return state().loaded.model == nullptr ? *none : state().loaded.model->signatures();
 }
 
 std::map<std::string, Tensor> Model::call(const std::string& signature, const Inputs& inputs,
                                           const RunOptions& options) const {
-  return ValueOrThrow(state_->saved().Run(signature, inputs, options));
+  return ValueOrThrow(state().saved().Run(signature, inputs, options));
 }
 
 std::vector<Tensor> Model::read_variables(const std::vector<std::string>& names) const {
@@ -71,10 +79,10 @@ void Model::assign_variables(const std::vector<std::pair<std::string, Tensor>>& 
 std::vector<Session::VariableInfo> Model::variables() const { return session().Variables(); }
 
 void Model::save(const std::string& path) const {
-  const absl::Status status = state_->saved().Save(path);
+  const absl::Status status = state().saved().Save(path);
   if (!status.ok()) internal::Throw(status);
 }
 
-Session& Model::session() const { return state_->loaded.session(); }
+Session& Model::session() const { return state().loaded.session(); }
 
 }  // namespace gyre

@@ -13,11 +13,12 @@
 #include "base/memory.h"
 #include "base/out_of_memory.h"
 #include "base/work.h"
+#include "compiled/use.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
-#include "exec/sequential/background.h"
 #include "ir/verifier.h"
 #include "ops/registry.h"
+#include "session/check_options.h"
 #include "session/form.h"
 #include "session/literal.h"
 #include "session/names.h"
@@ -322,7 +323,7 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
 }
 
 Session::Session(std::shared_ptr<State> state) : state_(std::move(state)) {
-  sequential::StopCompilingAtExit();  // the thread that makes sessions mostly is the main one
+  compiled::StopCompilingAtExit();  // the library may have been loaded by another thread
 }
 Session::~Session() = default;
 
@@ -362,23 +363,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::WithOptions(
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(
     std::shared_ptr<const Program> program, const SessionOptions& options,
     std::shared_ptr<ResourceStore> resources, std::shared_ptr<const RemoteState> remote) {
+  GYRE_RETURN_IF_ERROR(CheckSessionOptions(options));
   auto state = std::make_shared<State>();
   state->engine = options.cluster != nullptr ? options.cluster.get() : &EngineOf(options.engine);
-  if (options.cluster != nullptr &&
-      (options.engine != EngineKind::kDataflow || !options.devices.empty())) {
-    return absl::InvalidArgumentError(
-        "a session on a cluster has the cluster's engine and devices, and no others");
-  }
-  if (options.parallel.window < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a window must be at least 1, not ", options.parallel.window));
-  }
-  if (options.parallel.threads < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a session needs at least one thread, not ", options.parallel.threads));
-  }
-  GYRE_RETURN_IF_ERROR(CheckForm(options));
-  if (!options.devices.empty()) GYRE_RETURN_IF_ERROR(ParseDeviceSet(options.devices).status());
   state->options = options;
   state->seed = options.seed != 0 ? options.seed : RandomSeed();
   state->shared = std::make_shared<State::SharedState>();
@@ -390,10 +377,16 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
 
 absl::StatusOr<std::unique_ptr<Session>> Session::WithProgram(
     std::shared_ptr<const Program> program) const {
+  return WithProgram(std::move(program), state_->options.compile);
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::WithProgram(
+    std::shared_ptr<const Program> program, CompileMode compile) const {
   return CatchOutOfMemory(kThisProgram, [&] {
     auto state = std::make_shared<State>();
     state->engine = state_->engine;
     state->options = state_->options;
+    state->options.compile = compile;
     state->seed = state_->seed;
     state->shared = state_->shared;
     return ForProgram(std::move(state), std::move(program));
@@ -402,6 +395,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::WithProgram(
 
 absl::StatusOr<std::unique_ptr<Session>> Session::ForProgram(
     std::shared_ptr<State> state, std::shared_ptr<const Program> program) {
+  if (program == nullptr) return absl::InvalidArgumentError("a session needs a program, not null");
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   state->program = std::move(program);
   state->names.emplace(*state->program);
@@ -413,6 +407,7 @@ absl::StatusOr<std::vector<Tensor>> Session::Run(const Feeds& feeds,
                                                  const std::vector<std::string>& targets,
                                                  const RunOptions& options) {
   return CatchOutOfMemory(kThisRun, [&]() -> absl::StatusOr<std::vector<Tensor>> {
+    GYRE_RETURN_IF_ERROR(CheckRunOptions(options));
     const std::vector<std::string> names = NamesOf(feeds);
     const RunLimits limits(options);
     const auto prepared = [&] {
@@ -431,7 +426,11 @@ Session::Callable::Callable(Callable&&) noexcept = default;
 
 absl::StatusOr<std::vector<Tensor>> Session::Callable::Run(absl::Span<const Tensor> feeds,
                                                            const RunOptions& options) const {
-  return CatchOutOfMemory(kThisRun, [&] {
+  if (state_ == nullptr)
+    return absl::FailedPreconditionError(
+        "this callable has been moved away: nothing is left to run");
+  return CatchOutOfMemory(kThisRun, [&]() -> absl::StatusOr<std::vector<Tensor>> {
+    GYRE_RETURN_IF_ERROR(CheckRunOptions(options));
     return state_->session->Run(*state_->prepared, feeds, options, RunLimits(options));
   });
 }

@@ -75,6 +75,17 @@ std::map<std::string, std::string> FilesOf(const std::string& folder,
   return files;
 }
 
+TEST(Model, ThatWasMovedAwaySaysSo) {
+  Model model = Model::load_from_memory(kGraph);
+  const Model moved = std::move(model);
+  EXPECT_THAT(moved.run({{"x", {1, 2}}}, {"y"})[0].values<float>(), ElementsAre(2, 4));
+  const std::function<void()> uses[] = {
+      [&] { model.run({}, {"y"}); }, [&] { (void)model.signatures(); },
+      [&] { (void)model.session(); }, [&] { (void)model.variables(); },
+      [&] { model.save("nowhere"); }};
+  for (const auto& use : uses) EXPECT_EQ(CodeOf(use), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(Model, OfASavedModelInMemoryIsThatOfItsFolder) {
   const std::string folder = test::SourcePath("tests/saved_models/keras_lstm/model");
   const Model from_folder = Model::load(folder);

@@ -114,6 +114,36 @@ TEST(Session, FeedsAreCheckedAgainstTypeAndShape) {
   EXPECT_TRUE(absl::StrContains(none.message(), "'x'")) << none;
 }
 
+TEST(Session, RefusesOptionsThatMeanNothing) {
+  const std::string text = "graph {\n  %x = Const() value=float32{1} : float32\n}";
+  const std::shared_ptr<const Program> program = SessionFor(text)->shared_program();
+  const auto refused = [&](const SessionOptions& options) {
+    return Session::Create(program, options).status().code() == absl::StatusCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused({.engine = static_cast<EngineKind>(99)}));
+  EXPECT_TRUE(refused({.form = static_cast<ProgramForm>(99)}));
+  EXPECT_TRUE(refused({.compile = static_cast<CompileMode>(99)}));
+  EXPECT_TRUE(refused({.parallel = {.threads = 40'000'000}}));
+  EXPECT_TRUE(refused({.parallel = {.threads = -1}}));
+  EXPECT_EQ(Session::Create(nullptr).status().code(), absl::StatusCode::kInvalidArgument);
+  auto session = SessionFor(text);
+  EXPECT_EQ(session->WithProgram(nullptr).status().code(), absl::StatusCode::kInvalidArgument);
+  RunOptions late, small;
+  late.timeout_ms = -1;
+  small.budget_bytes = -5;
+  for (const RunOptions& options : {late, small})
+    EXPECT_EQ(RunStatus(*session, {}, "x:0", options).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Session, ACallableThatWasMovedAwaySaysSo) {
+  auto session = SessionFor("graph {\n  %x = Const() value=float32{1} : float32\n}");
+  absl::StatusOr<Session::Callable> callable = session->Prepare({}, {"x:0"});
+  ASSERT_TRUE(callable.ok());
+  const Session::Callable moved = std::move(*callable);
+  EXPECT_TRUE(moved.Run({}).ok());
+  EXPECT_EQ(callable->Run({}).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST(Session, NamesThatDoNotExistAreNotFound) {
   auto session = SessionFor(kCounter);
   ASSERT_NE(session, nullptr);

@@ -205,6 +205,9 @@ class GYRE_EXPORT Session {
   // options, variables and queues; each may go before the other. INVALID_ARGUMENT as Create.
   absl::StatusOr<std::unique_ptr<Session>> WithProgram(
       std::shared_ptr<const Program> program) const;
+  // The same, with loops compiled at another time.
+  absl::StatusOr<std::unique_ptr<Session>> WithProgram(std::shared_ptr<const Program> program,
+                                                       CompileMode compile) const;
   // The same with other options. Its runs are counted anew, so that random ops of a session with
   // a seed draw what they drew when that seed was first set.
   absl::StatusOr<std::unique_ptr<Session>> WithOptions(std::shared_ptr<const Program> program,
