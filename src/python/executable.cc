@@ -44,10 +44,9 @@ struct PyExecutable {
     const std::shared_ptr<Session> root = own == nullptr ? TheContext().session() : own->root();
     const uint64_t made_with = TheContext().version();
     const auto prepare = [&]() -> absl::StatusOr<Session::Callable> {
-      SessionOptions options = own == nullptr ? TheContext().options() : own->OptionsHere();
-      if (compile != CompileMode::kAuto) options.compile = compile;
       GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                            root->WithOptions(program, options));
+                            compile == CompileMode::kAuto ? root->WithProgram(program)
+                                                          : root->WithProgram(program, compile));
       return session->Prepare(feeds, fetches, targets);
     };
     std::shared_ptr<const Session::Callable> made;

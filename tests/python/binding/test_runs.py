@@ -103,9 +103,10 @@ def test_progress_and_timelines(tmp_path, core_error):
         and statistics["loops"][0]["iterations"] > 0
         and statistics["saved"] == []
     )
-    assert (
-        told and told[0]["loops"][0]["name"] == "loop" and told[-1]["nanos"] > 0 and told[0]["node"]
-    )
+    # The first may have been asked for before the loop began.
+    inside = [progress for progress in told if progress["loops"]]
+    assert inside and inside[0]["loops"][0]["name"] == "loop" and inside[0]["node"]
+    assert told[-1]["nanos"] > 0
 
     class Enough(Exception):
         pass

@@ -163,8 +163,8 @@ def _updated(tensor, key, value):
     keys = key if isinstance(key, tuple) else (key,)
     dims = tensor._dims
     if dims is not None and len(keys) <= len(dims) and all(map(_is_index, keys)):
-        where = [_position(condition(k), _extent(tensor, axis)) for axis, k in enumerate(keys)]
-        return _scattered(tensor, _stacked(where), value, list(dims[len(keys) :]))
+        where = [_offset(condition(k), tensor, axis) for axis, k in enumerate(keys)]
+        return _scattered(tensor, _stacked(_of_one_type(where)), value, list(dims[len(keys) :]))
     shape = _gyre.execute("Shape", [tensor])[0]
     size = _gyre.execute("Size", [tensor])[0]
     places = _gyre.execute(
@@ -181,7 +181,41 @@ def _updated(tensor, key, value):
 def _extent(tensor, axis):
     """The size of an axis: a number where it is known."""
     known = tensor._dims[axis]
+    if known is None and len(tensor._dims) == 1:
+        return _gyre.execute("Size", [tensor])[0]
     return _gyre.execute("Shape", [tensor])[0][axis] if known is None else known
+
+
+def _offset(index, tensor, axis):
+    """An index of an axis, counted from the start: an int32 or int64 tensor. Where it is to be put
+    to use, one out of range is an error of the run."""
+    extent = _extent(tensor, axis)
+    if not isinstance(index, _Tensor):
+        if not isinstance(extent, int) or not -extent <= index.__index__() < extent:
+            return _position(index, extent)
+        return _gyre.convert(index.__index__() % extent, _gyre.as_dtype("int32"))
+    if index.dtype not in (_gyre.as_dtype("int32"), _gyre.as_dtype("int64")):
+        index = _gyre.execute("Cast", [index], {"DstT": _gyre.as_dtype("int64")})[0]
+    if index.dtype == _gyre.as_dtype("int64") and isinstance(extent, _Tensor):
+        extent = _gyre.execute("Cast", [extent], {"DstT": index.dtype})[0]
+    zero = _gyre.convert(0, index.dtype)
+    from_start = _gyre.execute("AddV2", [index, _gyre.convert(extent, index.dtype)])[0]
+    is_from_end = _gyre.execute(
+        "LogicalAnd",
+        [
+            _gyre.execute("Less", [index, zero])[0],
+            _gyre.execute("GreaterEqual", [from_start, zero])[0],
+        ],
+    )[0]
+    return _gyre.execute("SelectV2", [is_from_end, from_start, index])[0]
+
+
+def _of_one_type(indices):
+    """Integer tensors as int64 if one of them is."""
+    wide = _gyre.as_dtype("int64")
+    if all(index.dtype != wide for index in indices):
+        return indices
+    return [_gyre.execute("Cast", [index], {"DstT": wide})[0] for index in indices]
 
 
 def _position(index, extent):
