@@ -204,7 +204,8 @@ def test_indices_out_of_range_are_errors_of_the_run(fn):
     same(fn(np.array([1.0, 2.0]), -2), traced(values, gyre.constant(-2)))
     for i in (2, -3):
         with pytest.raises(
-            gyre.errors.InvalidArgumentError, match=rf"index {i} .*out of bounds|= \[{i}\] does not index into shape"
+            gyre.errors.InvalidArgumentError,
+            match=rf"index {i} .*out of bounds|= \[{i}\] does not index into shape",
         ) as caught:
             traced(values, gyre.constant(i))
         assert "test_items.py" in str(caught.value)
