@@ -62,6 +62,19 @@ func @half(%x: float32) -> (y: float32) {
 })"))) << "tests/exec/nested_loops_test.cc";
 }
 
+// As a damaged graph has it: nothing may read it as what it says that it is.
+TEST(SequentialLoop, HasNoConstantOfAnotherTypeThanItSays) {
+  const std::string text =
+      LoopText("%wrong = Const() value=quint8{3} dtype=float32 : float32\n"
+               "%y = Mul(%x, %wrong) : float32\n%m = Identity(%l) : variant");
+  EXPECT_FALSE(RunsOnRegisters(text));
+  for (const EngineKind engine : kEngineKinds) {
+    const absl::Status status =
+        RunStatus(*SessionFor(text, {.engine = engine}), LoopFeeds(3, 1), "loop:2");
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
 constexpr char kParts[] = R"(  %y = Identity(%f) : float32
   %m = Identity(%f:1) : variant
 )";

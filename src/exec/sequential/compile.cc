@@ -294,7 +294,8 @@ class Compiler {
       const Endpoint& input = node.inputs[i];
       const bool is_handed_on = hands_on && static_cast<int>(i) >= NumSelectorInputs(node);
       const bool is_asked_for_its_shape = node.op != nullptr && node.op->traits.computes_shapes;
-      if (!is_handed_on && !is_asked_for_its_shape && !IsSmall(function, input)) return Refuse(function, node, kNotSmall);
+      if (!is_handed_on && !is_asked_for_its_shape && !IsSmall(function, input))
+        return Refuse(function, node, kNotSmall);
       inputs.push_back(registers[input.node][input.slot]);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
@@ -323,6 +324,11 @@ class Compiler {
     if (reads && !IsSmall(function, {node.id, 0})) return Refuse(function, node, kNotSmall);
     std::vector<uint32_t> inputs;
     for (const Endpoint& input : access.inputs) inputs.push_back(registers[input.node][input.slot]);
+    for (const NodeId pack : access.packs) {
+      const std::vector<Endpoint>& packed = function.node(pack).inputs;
+      if (absl::c_all_of(packed, [&](Endpoint e) { return IsScalar(function, e); }))
+        packs_.insert(&function.node(pack));
+    }
     const AttrMap attrs = {{"T", node.signature.outputs[0].dtype},
                            {"N", static_cast<int64_t>(access.num_indices)},
                            {"Index", TypeOf(function, access.inputs.back())}};
@@ -369,6 +375,7 @@ class Compiler {
     for (size_t slot = 0; slot < outputs.size(); ++slot)
       outputs[slot] = first + static_cast<uint32_t>(slot);
     if (node.kind() == OpKind::kConst) {
+      if (!Ops().MakeKernel(node).ok()) return false;  // not of the type that it says
       loop_->constants.emplace_back(first, &NodeAttr<Tensor>(node, "value"));
       return true;
     }
@@ -464,14 +471,16 @@ class Compiler {
 
   // Code.
 
-  // Instructions whose results nobody reads do nothing, but for those that may fail: indices that
-  // were packed for what has become an element's access.
+  // Instructions whose results nobody reads do nothing, but for those that may fail. Indices that
+  // were packed for what has become an element's access, mostly.
   void RemoveUnread() {
     std::vector<int> readers(loop_->num_registers, 0);
     for (int slot = 0; slot < node_.num_outputs(); ++slot) ++readers[slot];
     for (const Input& input : loop_->inputs) ++readers[input.reg];
     for (auto op = loop_->code.rbegin(); op != loop_->code.rend(); ++op) {
-      if (op->action != Action::kRun || !FailsByShapesAtMost(*op->node)) continue;
+      if (op->action != Action::kRun ||
+          (!FailsByShapesAtMost(*op->node) && !packs_.contains(op->node)))
+        continue;
       const auto is_read = [&](uint32_t i) { return readers[op->output + i] > 0; };
       bool any = false;
       for (uint32_t i = 0; i < op->num_outputs; ++i) any |= is_read(i);
@@ -513,6 +522,7 @@ class Compiler {
   const std::shared_ptr<RegisterLoop> loop_;
   int num_kernels_ = 0;
   std::string why_;
+  HashSet<const Node*> packs_;                             // of scalars, for accesses of elements
   HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars
 };
 

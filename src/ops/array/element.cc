@@ -231,7 +231,8 @@ std::optional<ElementAccess> ElementAccessOf(const Function& function, const Nod
     return std::nullopt;
   ElementAccess access{.op = reads ? "_Element" : "_SetElement",
                        .inputs = {node.inputs[0]},
-                       .num_indices = static_cast<int>(indices.size())};
+                       .num_indices = static_cast<int>(indices.size()),
+                       .packs = {node.inputs[1].node}};
   if (reads) {
     // Of an index, the end of the range counts for nothing.
     const int64_t all = (int64_t{1} << indices.size()) - 1;
@@ -240,6 +241,7 @@ std::optional<ElementAccess> ElementAccessOf(const Function& function, const Nod
     if (node.attrs.GetOr<int64_t>("shrink_axis_mask", 0) != all ||
         !IsOnes(function, node.inputs[3], indices.size()))
       return std::nullopt;
+    if (!PackedOf(function, node.inputs[2]).empty()) access.packs.push_back(node.inputs[2].node);
   } else {
     if (!node.attrs.GetOr<std::string>("bad_indices_policy", "").empty()) return std::nullopt;
     access.inputs.push_back(node.inputs[2]);

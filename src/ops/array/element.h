@@ -14,6 +14,7 @@ struct ElementAccess {
   absl::string_view op;
   std::vector<Endpoint> inputs;  // in the function of the node
   int num_indices = 0;           // the last of the inputs: scalars, if the function has no mistake
+  std::vector<NodeId> packs;     // nodes that packed indices for it
 };
 
 // Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars; nullopt for others.

@@ -172,7 +172,6 @@ void RegisterPack(OpRegistry& ops) {
       .shape = PackRule,
       .gradient = {PackGradient},
       .batch = {AlongAxisBatch},
-      .failure = fails::ByShapes,
       .kernel = Compute<ComputePack>(),
   });
   ops.Add({
