@@ -190,6 +190,45 @@ inline Workload ListOfScalars(int n, bool push) {
           .check = counts_up};
 }
 
+// while i < n: x = x + a[i], and a[i] = x if `changes`; a of n ones.
+inline Workload ElementsOfAVector(int n, bool changes) {
+  const auto declare = [](Graph& g) {
+    return std::vector<Endpoint>{g.Arg("i", DType::kInt32), g.Arg("n", DType::kInt32),
+                                 g.Arg("x", DType::kFloat), g.Arg("a", DType::kFloat)};
+  };
+  Graph cond("cond");
+  const std::vector<Endpoint> seen = declare(cond);
+  cond.Return("go", cond.Op("Less", {seen[0], seen[1]}));
+  Graph body("body");
+  const std::vector<Endpoint> args = declare(body);
+  const Endpoint next = body.Op("AddV2", {args[0], body.Const(Tensor::Scalar(int32_t{1}))});
+  const Endpoint begin = body.Op("Pack", {args[0]}), end = body.Op("Pack", {next});
+  const Endpoint step = body.Const(Tensor::FromValues<int32_t>({1}, Shape::Vector(1)));
+  const Endpoint element = body.Op("StridedSlice", {args[3], begin, end, step},
+                                   Attrs({{"shrink_axis_mask", int64_t{1}}}));
+  const Endpoint x = body.Op("AddV2", {args[2], element});
+  body.Return("i", next);
+  body.Return("n", args[1]);
+  body.Return("x", x);
+  body.Return("a", changes ? body.Op("TensorScatterUpdate", {args[3], begin, x}) : args[3]);
+
+  Graph g;
+  const Endpoint length = g.Placeholder("n", DType::kInt32);
+  const Endpoint ones = g.Placeholder("a", DType::kFloat, PartialShape({n}));
+  const Endpoint loop =
+      g.Op("StatelessWhile",
+           {g.Const(Tensor::Scalar(int32_t{0})), length, g.Const(Tensor::Scalar(0.0f)), ones},
+           LoopAttrs("cond", "body"));
+  g.Op("Identity", {Endpoint{loop.node, 2}}, {}, "y");
+  const std::vector<float> values(static_cast<size_t>(n), 1.0f);
+  return {.program = MakeProgram(g.Build(), {cond.Build(), body.Build()}),
+          .feeds = {{"n:0", Tensor::Scalar(int32_t{n})},
+                    {"a:0", Tensor::FromValues<float>(values, Shape::Vector(n))}},
+          .fetches = {"y:0"},
+          .units = n,
+          .check = AllAre(n)};
+}
+
 // fib(n) = n if n < 2 else fib(n - 1) + fib(n - 2); `unit` is one call.
 inline Workload Fibonacci(int n) {
   const auto call = [](Graph& g, Endpoint argument, absl::string_view name) {
@@ -234,6 +273,8 @@ inline std::vector<Case> LoopsCases() {
       {.name = "while_loop/nested", .make = [] { return NestedLoop(1000, 1000); }},
       {.name = "while_loop/cond", .make = [] { return CondInLoop(9'999); }},
       {.name = "list/push_back", .make = [] { return ListOfScalars(10'000, true); }},
+      {.name = "element/read", .make = [] { return ElementsOfAVector(100'000, false); }},
+      {.name = "element/change", .make = [] { return ElementsOfAVector(100'000, true); }},
       {.name = "list/set_item", .make = [] { return ListOfScalars(10'000, false); }},
       {.name = "recursion/fibonacci", .make = [] { return Fibonacci(17); }},
       {.name = "lstm/step", .make = [] { return LstmLoop(); }},
