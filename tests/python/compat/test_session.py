@@ -47,6 +47,25 @@ def test_slices_of_an_unknown_shape_are_fed(sess):
     assert sess.run(x, {x: given}).values == sess.run(x, {x: ([5.0], [4])}).values == [5]
 
 
+def test_the_name_of_a_variable_is_fetched_as_its_value(run, sess, graph):
+    v = tf.get_variable("v", initializer=[1.0, 2.0])
+    assert run(v.name).tolist() == [1, 2]
+    with tf.control_dependencies([v.assign([3.0, 4.0])]):
+        _ = v + 1.0  # a read that would change it
+    size = graph.version
+    assert sess.run({"named": ["v:0", v]})["named"][0].tolist() == [1, 2]
+    assert graph.get_tensor_by_name("v:0").eval().tolist() == [1, 2] and graph.version == size
+
+
+def test_a_handle_that_nothing_reads_is_fetched_as_its_value(sess, graph):
+    handle = tf.raw_ops.VarHandleOp(dtype=tf.int32, shape=[], shared_name="bare", name="bare")
+    tf.raw_ops.AssignVariableOp(resource=handle, value=7)
+    sess.run(graph.get_operations()[-1])
+    assert sess.run(handle) == 7
+    graph.finalize()
+    assert sess.run(["bare:0"]) == [7]
+
+
 def test_any_tensor_is_fed(sess):
     x = tf.constant(2.0)
     y = tf.multiply(x, 3.0, name="y")

@@ -6,6 +6,7 @@ from gyre._impl.compat.v1.values import IndexedSlicesValue, RaggedTensorValue, S
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.sparse_tensor import SparseTensor
+from gyre._impl.convert import call
 from gyre._impl.graphs.operation import Operation
 
 
@@ -52,6 +53,8 @@ class Fetches:
         if isinstance(element, Operation):
             self.operations.append(element)
             return lambda values: None
+        if _gyre.node_of(element).type == "VarHandleOp":
+            element = _value_of(self._graph, element)
         return _item(self._place(element))
 
     def _structure(self, fetch):
@@ -83,6 +86,22 @@ class Fetches:
             self._places[tensor] = len(self.tensors)
             self.tensors.append(tensor)
         return self._places[tensor]
+
+
+def _value_of(graph, handle):
+    """What a variable holds when a run starts to read it, given its handle ("name:0"): a read that
+    waits for nothing, which the graph mostly has."""
+    node = _gyre.node_of(handle)
+    for operation in graph.get_operations():
+        if (
+            operation.type == "ReadVariableOp"
+            and _gyre.node_of(operation.inputs[0]) == node
+            and not operation.control_inputs
+        ):
+            return operation.outputs[0]
+    with graph, graph.main_scope(), graph.control_dependencies(None):
+        dtype = graph.operation_of(node).get_attr("dtype")
+        return call("ReadVariableOp", handle, dtype=dtype, name=f"{node.name}/Read")
 
 
 def _item(place: int):

@@ -114,8 +114,9 @@ class BaseSession(watching.Watched):
         """Runs what `fetches` need, and returns their values in the same structure.
 
         fetches: tensors, operations (whose value is None), variables, names, and structures of
-        these: lists, tuples, dicts, named tuples. feed_dict: values to use instead of what tensors
-        (or names of them) would be: numbers, arrays, lists.
+        these: lists, tuples, dicts, named tuples. A variable's handle, which has the variable's
+        name ("w:0"), means its value. feed_dict: values to use instead of what tensors (or names of
+        them) would be: numbers, arrays, lists.
 
         RuntimeError of a closed session; ValueError for fetches of another graph or of a body, and
         for fed values of another shape; TypeError for what cannot be fetched or fed; errors of the
