@@ -43,6 +43,11 @@ REASONS = {
 NAMESPACES = {
     "tf.import_graph_def": "`gyre.compat.v1` has it; 2.x programs have no graph to import into",
 }
+# Of names that are here: what they do not do as TensorFlow does.
+DIFFERENCES = {
+    "tf.saved_model.load": "the model has `.signatures[name]` and `.variables`; methods and "
+    "attributes of the object that was saved (`loaded.f`, `loaded(x)`) are not loaded",
+}
 
 # Where the classes are whose members programs use.
 CLASSES = {
@@ -233,9 +238,10 @@ def page(table: list[Row]) -> str:
             "whether it is"
         ),
         (
-            "here: `import gyre as tf`. A name that is here means the same; the test named with it "
-            "says so."
+            "here: `import gyre as tf`. A name that is here means the same, but for those listed "
+            "with a difference;"
         ),
+        "the test named with it says so.",
         "Made by `./dev docs` from tests/project/compatibility.py; a test compares.",
         "",
         "| | here and tested |",
@@ -253,6 +259,8 @@ def page(table: list[Row]) -> str:
         for row in table
         if not row.counts
     ]
+    lines += ["", "## Here, with a difference", "", "| name | difference |", "|---|---|"]
+    lines += [f"| `{name}` | {what} |" for name, what in DIFFERENCES.items()]
     section = None
     for row in table:
         if row.section != section:

@@ -25,6 +25,10 @@ def test_reasons_are_of_names_that_are_not_here():
     assert [name for name in table.REASONS if table.resolves(name)] == []
 
 
+def test_differences_are_of_names_that_are_here():
+    assert [name for name in table.DIFFERENCES if not table.resolves(name)] == []
+
+
 def test_tests_are_found_by_use():
     (row,) = [row for row in ROWS if row.name == "tf.foldl"]
     assert row.counts and "tests/" in row.test

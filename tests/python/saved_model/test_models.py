@@ -29,6 +29,15 @@ def test_variables_are_those_of_the_model(layers):
     assert all(isinstance(variable, gyre.Variable) for variable in layers.variables)
 
 
+def test_what_is_not_loaded_is_refused_by_naming_what_is(layers):
+    with pytest.raises(AttributeError) as caught:
+        layers.power_of(gyre.ones([1, 3]))
+    assert "no attribute 'power_of'" in str(caught.value)
+    assert ".signatures['power']" in str(caught.value) and ".variables (" in str(caught.value)
+    assert layers.variables[0].name.partition(":")[0] in str(caught.value)
+    assert not hasattr(layers, "_anything") and not hasattr(layers, "__len__")
+
+
 def test_a_change_of_a_variable_is_seen_by_its_signatures(layers, power):
     before = power(**INPUTS)["h"].numpy()
     for variable in layers.variables:

@@ -33,8 +33,9 @@ def contains_saved_model(export_dir) -> bool:
 class LoadedModel(Module):
     """A model with the variables that it brought, which signatures share and tapes watch.
 
-    signatures: {name: Signature}. Models whose variables are references (TensorFlow 1's) run in a
-    session of their own, eagerly, and have no variables here."""
+    signatures: {name: Signature}; methods and attributes of the object that was saved are not here.
+    Models whose variables are references (TensorFlow 1's) run in a session of their own, eagerly,
+    and have no variables here."""
 
     def __init__(self, path: str, tags: list):
         super().__init__()
@@ -70,6 +71,17 @@ class LoadedModel(Module):
     def trainable_variables(self) -> tuple:
         """Those that the model's writer trained, or might have."""
         return tuple(variable for variable in self._loaded if variable.trainable)
+
+    def __getattr__(self, name: str):
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(text)
+        offered = [f".signatures[{signature!r}]" for signature in self.signatures]
+        raise AttributeError(
+            f"{text}: methods and attributes of the object that was saved are not loaded. The "
+            f"model has {_listed(offered) or 'no signatures'}, called with named inputs, and "
+            f".variables" + (f" ({_listed(self._names)})" if self._names else "")
+        )
 
     def write(self, path) -> None:
         """Writes the model again as it was read, objects and assets with it, but with the values
@@ -169,6 +181,10 @@ class Signature:
     def __repr__(self):
         inputs = ", ".join(f"{name}: {spec}" for name, spec in _specs(self._inputs).items())
         return f"<gyre.saved_model signature '{self.name}'({inputs}) -> {', '.join(self._outputs)}>"
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:5] + ["..."] * (len(names) > 5))
 
 
 def _specs(arguments: dict) -> dict:
