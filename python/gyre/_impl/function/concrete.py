@@ -9,6 +9,7 @@ from gyre._impl.autodiff import calls, tape
 from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import watching
+from gyre._impl.function.graph import FunctionGraph
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
@@ -23,7 +24,7 @@ class ConcreteFunction(_gyre.QuietCallable):
     """A graph with inputs and outputs. Calling it with tensors of its signature runs it; so does
     handing it all arguments as the Python function takes them.
 
-    graph: what was traced.  inputs: its placeholders, those of captured tensors last.
+    graph: what was traced (a FunctionGraph).  inputs: its placeholders, of captured tensors last.
     outputs: flat tensors of the graph.  structured_outputs: as the Python function returned them.
     captured_inputs: eager tensors of outside that it uses.  variables: handles of those it uses."""
 
@@ -226,7 +227,7 @@ def flat_results(name, results):
 
 def trace(function, leaves, dims, python):
     """Traces python(*args, **kwargs) with placeholders of these dims for the tensors."""
-    graph = _gyre.Graph(function.name)
+    graph = FunctionGraph(function.name)
     graph.compile = function.compile
     with graph:
         placeholders = [

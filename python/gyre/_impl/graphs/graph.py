@@ -314,16 +314,7 @@ class Graph(_gyre.Graph):
         says.
         add_shapes: its nodes say the shapes of their outputs (`_output_shapes`).
         NotImplementedError for from_version."""
-        refuse(from_version is not None, "from_version", "a graph is written as a whole")
-        graph_def = messages.GraphDef.FromString(self.serialized())
-        for node in graph_def.node if add_shapes else ():
-            try:
-                outputs = self.get_operation_by_name(node.name).outputs
-            except KeyError:  # control flow that was written out
-                continue
-            shapes = attr_of([output._dims for output in outputs], "list(shape)")
-            node.attr["_output_shapes"].CopyFrom(shapes)
-        return graph_def
+        return as_message(self, self.serialized(), from_version, add_shapes)
 
     def serialized(self) -> bytes:
         """As as_graph_def, in bytes: many times quicker, where nobody looks into it."""
@@ -333,6 +324,19 @@ class Graph(_gyre.Graph):
     def graph_def_versions(self) -> messages.VersionDef:
         """The versions that its GraphDef says."""
         return self.as_graph_def().versions
+
+
+def as_message(graph, data: bytes, from_version, add_shapes: bool) -> messages.GraphDef:
+    """What a graph was written as, as Graph.as_graph_def returns it."""
+    refuse(from_version is not None, "from_version", "a graph is written as a whole")
+    graph_def = messages.GraphDef.FromString(data)
+    if add_shapes:
+        operations = {operation.name: operation for operation in graph.get_operations()}
+        for node in graph_def.node:
+            if node.name in operations:  # else control flow that was written out
+                shapes = [output._dims for output in operations[node.name].outputs]
+                node.attr["_output_shapes"].CopyFrom(attr_of(shapes, "list(shape)"))
+    return graph_def
 
 
 class _Unplaced:

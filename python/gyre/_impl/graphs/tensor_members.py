@@ -24,10 +24,11 @@ def value_index(self) -> int:
 
 def consumers(self) -> list:
     """The operations that take it."""
+    place = _gyre.node_of(self), _gyre.slot_of(self)
     return [
         operation
         for operation in self.graph.get_operations()
-        if any(x is self or x == self for x in operation.inputs)
+        if any((_gyre.node_of(x), _gyre.slot_of(x)) == place for x in operation.inputs)
     ]
 
 
