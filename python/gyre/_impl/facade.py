@@ -66,7 +66,7 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
         elif full.startswith(OLDER + "."):
             value = _newer(full.removeprefix(OLDER + "."), name, module)
         else:
-            raise AttributeError(_absent(full, name, module.__name__))
+            raise _absent(full, name, module.__name__)
         setattr(module, name, value)
         return value
 
@@ -84,13 +84,29 @@ def _newer(full: str, name: str, module: types.ModuleType):
         for part in full.split("."):
             value = getattr(value, part)
     except AttributeError:
-        text = _absent(f"{OLDER}.{full}", name, module.__name__)
-        raise AttributeError(text) from None
+        raise _absent(f"{OLDER}.{full}", name, module.__name__) from None
     return value
 
 
-def _absent(full: str, name: str, module: str) -> str:
-    """What the error says of a name that is not there."""
+# How alike names must be for one to be suggested for the other: of those that are, a letter or two
+# differ.
+_NEAR = 0.75
+
+
+class _SaysItself:
+    """What an error says that it was asked of, which has no attributes: Python then appends no
+    suggestions of its own to what the error says."""
+
+    def __dir__(self):
+        return ()
+
+
+def _absent(full: str, name: str, module: str) -> AttributeError:
+    """The error of a name that is not there."""
+    return AttributeError(_text_of_absent(full, name, module), name=name, obj=_SaysItself())
+
+
+def _text_of_absent(full: str, name: str, module: str) -> str:
     text = f"module {module!r} has no attribute {name!r}"
     newer = full.removeprefix(OLDER + ".")
     if newer.split(".")[0] == "keras":
@@ -106,7 +122,8 @@ def _absent(full: str, name: str, module: str) -> str:
     elif not near:
         prefix = full.rpartition(".")[0]
         start = f"gyre.{prefix}." if prefix else "gyre."
-        close = importlib.import_module("difflib").get_close_matches(name, _members(prefix), 1)
+        members = _members(prefix)
+        close = importlib.import_module("difflib").get_close_matches(name, members, 1, _NEAR)
         near = [start + found for found in close]
     return f"{text}; did you mean {' or '.join(near[:2])}?" if near else text
 

@@ -63,6 +63,19 @@ def test_a_name_that_is_not_there_says_what_to_do(name, says):
         importlib.import_module("operator").attrgetter(name)(gyre)
 
 
+@pytest.mark.parametrize("name", ["gfile", "metrics", "matrix_inverse", "contrib", "logging"])
+def test_what_is_far_off_is_not_suggested(name):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'$"):
+        getattr(gyre.compat.v1, name)
+
+
+def test_a_name_is_suggested_once():
+    ran = subprocess.run(
+        [sys.executable, "-c", "import gyre; gyre.reduce_summ"], capture_output=True, text=True
+    )
+    assert ran.stderr.endswith("'reduce_summ'; did you mean gyre.reduce_sum?\n")
+
+
 def import_times(modules):
     """Seconds of processor time of five imports, each in its own process, and what they bring."""
     code = (
