@@ -147,6 +147,14 @@ nb::object Divide(nb::handle a, nb::handle b) {
   return Execute1("RealDiv", {Cast(a, real), Cast(b, real)});
 }
 
+// As TensorFlow adds strings: joined element by element, a scalar to each element.
+nb::object Join(nb::handle a, nb::handle b) {
+  nb::list parts;
+  parts.append(a);
+  parts.append(b);
+  return Execute1("StringJoin", {parts}, {{"N", int64_t{2}}});
+}
+
 nb::object MatMul(nb::handle a, nb::handle b) {
   const PartialShape x = AsTensor(a)->shape();
   const PartialShape y = AsTensor(b)->shape();
@@ -168,6 +176,9 @@ bool BroadcastsForSure(const PartialShape& a, const PartialShape& b) {
 
 nb::object Apply(Operator which, nb::handle a, nb::handle b) {
   switch (which) {
+    case Operator::kAdd:
+      if (AsTensor(a)->dtype() == DType::kString) return Join(a, b);
+      break;
     case Operator::kDiv:
       return Divide(a, b);
     case Operator::kMatMul:
@@ -194,6 +205,8 @@ nb::object Apply(Operator which, nb::handle a, nb::handle b) {
 // Whether the table's kernel is what the operator means for the dtype.
 bool IsPlain(Operator which, DType dtype) {
   switch (which) {
+    case Operator::kAdd:
+      return dtype != DType::kString;
     case Operator::kDiv:
       return !IsInteger(dtype);
     case Operator::kMatMul:

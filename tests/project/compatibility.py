@@ -47,6 +47,8 @@ NAMESPACES = {
 DIFFERENCES = {
     "tf.saved_model.load": "the model has `.signatures[name]` and `.variables`; methods and "
     "attributes of the object that was saved (`loaded.f`, `loaded(x)`) are not loaded",
+    "tf.string": "`+` joins strings of one shape, and a scalar to each; other shapes are not "
+    "broadcast",
 }
 
 # Where the classes are whose members programs use.

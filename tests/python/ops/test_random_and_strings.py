@@ -64,6 +64,26 @@ def test_strings():
         gyre.strings.format("{} {}", [1])
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
+def test_strings_are_added_by_joining_them(wrap):
+    def added(a, b, rows):
+        rows += a
+        return a + b, rows + ["x", "y"], "<" + rows, a + np.array("!")
+
+    one, two, three, four = wrap(added)(
+        gyre.constant("a"), gyre.constant("b"), gyre.constant(["p", "q"])
+    )
+    assert one.numpy() == b"ab" and two.numpy().tolist() == [b"pax", b"qay"]
+    assert three.numpy().tolist() == [b"<pa", b"<qa"] and four.numpy() == b"a!"
+
+
+def test_strings_of_other_shapes_are_not_added():
+    with pytest.raises(gyre.errors.InvalidArgumentError, match=r"do not match: \[2\] and \[3\]"):
+        _ = gyre.constant(["a", "b"]) + gyre.constant(["a", "b", "c"])
+    with pytest.raises(TypeError, match="1 is no string"):
+        _ = gyre.constant("a") + 1
+
+
 @pytest.mark.parametrize("wrap", [lambda text: text, gyre.constant], ids=["attributes", "inputs"])
 def test_regular_expressions(wrap):
     names = gyre.constant(["ada.txt", "bob.csv"])
