@@ -45,6 +45,58 @@ def test_in_the_middle(wrap):
     assert float(wrap(f)(gyre.constant(x, gyre.float64))) == pytest.approx(expected, rel=1e-12)
 
 
+@BOTH
+@pytest.mark.parametrize(
+    "gives, error, says",
+    [
+        (lambda dy: "abc", TypeError, "'abc' as the gradient of input 2, a tensor of float32"),
+        (lambda dy: object(), TypeError, "object.* as the gradient of input 2"),
+        (lambda dy: gyre.cast(dy, gyre.float64), TypeError, "float64 .* input 2, which is of floa"),
+        (lambda dy: gyre.ones([3]), ValueError, r"\(3,\) .* input 2, which has shape \(2,\)"),
+        (lambda dy: 0.0, ValueError, r"\(\) as the gradient of input 2"),
+    ],
+)
+def test_what_is_no_gradient_is_refused_by_name(wrap, gives, error, says):
+    @gyre.custom_gradient
+    def mine(x, y):
+        def slope_of_mine(dy):
+            return dy, gives(dy)
+
+        return x * y, slope_of_mine
+
+    line = mine.__wrapped__.__code__.co_firstlineno + 2
+    place = rf"slope_of_mine \(test_custom_gradients.py:{line}\) of custom_gradient 'mine'"
+    with pytest.raises(error, match=f"{place}.*{says}"):
+        wrap(lambda x: slope(mine, x, x * 3.0))(gyre.constant([1.0, 2.0]))
+
+
+@BOTH
+def test_a_gradient_of_a_variable_is_checked(wrap):
+    v = gyre.Variable([2.0], name="weight")
+
+    @gyre.custom_gradient
+    def scaled(x):
+        return x * v, lambda dy, variables: (dy, [gyre.ones([2])])
+
+    def by_variable(x):
+        with gyre.GradientTape() as tape:
+            y = scaled(x)
+        return tape.gradient(y, v)
+
+    with pytest.raises(ValueError, match=r"\(2,\) as the gradient of variable 'weight"):
+        wrap(by_variable)(gyre.constant([1.0]))
+
+
+@BOTH
+def test_numbers_become_gradients_of_their_inputs_dtype(wrap):
+    @gyre.custom_gradient
+    def f(x, n):
+        return x * 2, lambda dy: (np.array([3.0, 4.0]), None)
+
+    found = wrap(lambda x: slope(lambda x: f(x, 7), x)[0])(gyre.constant([1.0, 2.0]))
+    assert found.dtype == gyre.float32 and found.numpy().tolist() == [3, 4]
+
+
 def test_differentiated_again():
     x = gyre.constant(0.3, gyre.float64)
     with gyre.GradientTape() as tape:

@@ -124,6 +124,36 @@ def test_output_gradients():
     )
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
+@pytest.mark.parametrize(
+    "given, error, says",
+    [
+        (gyre.constant([1.0, 2.0, 3.0]), ValueError, r"output_gradients has shape \(3,\), its t"),
+        (1.0, ValueError, r"output_gradients has shape \(\), its target \(2,\)"),
+        ("x", TypeError, "output_gradients does not fit its target: str is no float32"),
+        (gyre.constant([1.0, 2.0], gyre.float64), ValueError, "output_gradients .* float64"),
+    ],
+)
+def test_output_gradients_that_do_not_fit_are_named(wrap, given, error, says):
+    def weighted(x):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.gradient(y, x, output_gradients=given)
+
+    with pytest.raises(error, match=says):
+        wrap(weighted)(gyre.constant([1.0, 2.0]))
+
+
+def test_the_output_gradient_that_does_not_fit_is_told():
+    x = gyre.constant(1.0)
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        ys = [x * 2, x * 3]
+    with pytest.raises(ValueError, match=r"output_gradients\[1\] has shape \(1,\)"):
+        tape.gradient(ys, x, output_gradients=[1.0, gyre.constant([1.0])])
+
+
 def test_variables():
     v, frozen = gyre.Variable(2.0), gyre.Variable(5.0, trainable=False)
     with gyre.GradientTape() as tape:

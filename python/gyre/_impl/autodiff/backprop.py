@@ -33,9 +33,14 @@ def adjoint(found):
     return IndexedSlices(*found) if isinstance(found, tuple) else found
 
 
+def is_differentiable(dtype) -> bool:
+    """Whether gradients flow through tensors of a dtype."""
+    return dtype.is_floating or dtype.is_complex or dtype.name == "variant"
+
+
 def differentiable(tensor) -> bool:
     """Whether gradients flow through it."""
-    return tensor.dtype.is_floating or tensor.dtype.is_complex or tensor.dtype.name == "variant"
+    return is_differentiable(tensor.dtype)
 
 
 def _of_source(x, gradient):

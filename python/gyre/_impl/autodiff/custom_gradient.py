@@ -11,8 +11,12 @@ from collections.abc import Callable
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.annotations import Any
+from gyre._impl.autodiff.backprop import is_differentiable
 from gyre._impl.autodiff.tape import GradientTape, accessed, flat, packed, paused
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.composites.indexed_slices import IndexedSlices
+from gyre._impl.convert import call, convert_to_tensor, is_value
+from gyre._impl.shape import TensorShape
+from gyre._impl.tracing import lines
 from gyre._impl.tracing.user_code import user_code
 from gyre._impl.tracing.variables import ReadsAsArguments, variable_of
 
@@ -25,16 +29,21 @@ _NO_VARIABLES = (
 class _CustomCall:
     """A call of such a function, as an entry of tapes: they call its gradient function."""
 
-    def __init__(self, gradient, arguments: int, variables: tuple):
-        self._gradient, self._arguments, self._variables = gradient, arguments, variables
+    def __init__(self, of: str, gradient, arguments: list, variables: tuple):
+        self._of, self._gradient = of, gradient
+        self._types = [(x.dtype, x._dims) for x in arguments]
+        self._variables = variables
 
     def backward(self, inputs: list, outputs: list, dys: list) -> list:
         """The adjoints of the inputs: the arguments, then the handles of variables."""
         del inputs, outputs
-        return _call_gradient(self._gradient, dys, self._arguments, self._variables)
+        return _call_gradient(self._of, self._gradient, dys, self._types, self._variables)
 
 
-def _call_gradient(gradient, dys: list, arguments: int, variables: tuple) -> list:
+def _call_gradient(of: str, gradient, dys: list, types: list, variables: tuple) -> list:
+    """What the gradient function of `of` returns, flat: of arguments of these (dtype, dims), and of
+    variables."""
+    arguments = len(types)
     if variables:
         by_arguments, by_variables = user_code(gradient)(*dys, variables=list(variables))
     else:
@@ -48,8 +57,47 @@ def _call_gradient(gradient, dys: list, arguments: int, variables: tuple) -> lis
     found += list(by_variables)
     if len(found) != arguments + len(variables):
         raise ValueError(
-            f"The gradient function returned {len(found)} gradients for "
+            f"{_told(of, gradient)} returned {len(found)} gradients for "
             f"{arguments + len(variables)} inputs."
+        )
+    wanted = [(f"input {place + 1}", *its) for place, its in enumerate(types)]
+    wanted += [(f"variable '{v.name}'", v.dtype, v._dims) for v in variables]
+    return [
+        _checked(g, *its, of, gradient) if g is not None and is_differentiable(its[1]) else g
+        for g, its in zip(found, wanted, strict=True)
+    ]
+
+
+def _told(of: str, gradient) -> str:
+    """The gradient function, as errors call it."""
+    place = lines.definition(gradient)
+    name = getattr(gradient, "__name__", type(gradient).__name__)
+    return f"the gradient function {name}{place and f' ({place})'} of custom_gradient '{of}'"
+
+
+def _checked(found, of_what: str, dtype, dims, of: str, gradient):
+    """An adjoint that fits what it is of. TypeError, ValueError."""
+
+    def returned(what: str) -> str:
+        return f"{_told(of, gradient)} returned {what} as the gradient of {of_what}, "
+
+    if isinstance(found, IndexedSlices):
+        given, given_dims = found.values.dtype, None
+    else:
+        try:
+            found = convert_to_tensor(found, None if is_value(found) else dtype)
+        except (TypeError, ValueError) as error:
+            text = f"{returned(repr(found))}a tensor of {dtype.name}: {error}"
+            raise TypeError(text) from None
+        given, given_dims = found.dtype, found._dims
+    if given != dtype and dtype.name != "variant":
+        raise TypeError(
+            f"{returned(f'a tensor of {given.name}')}which is of {dtype.name}: gyre.cast converts"
+        )
+    if not TensorShape(dims).is_compatible_with(given_dims):
+        shape = TensorShape(given_dims)
+        raise ValueError(
+            f"{returned(f'a tensor of shape {shape}')}which has shape {TensorShape(dims)}"
         )
     return found
 
@@ -72,7 +120,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Where f reads variables, the gradient function takes `variables=` too, and returns a pair:
     adjoints of the arguments, and of the variables (TypeError otherwise). Nothing flows to keyword
-    arguments, or to other tensors that f uses.
+    arguments, or to other tensors that f uses. An adjoint that is no number or of another dtype
+    than its argument is a TypeError of whoever asks for gradients; of another shape a ValueError.
     """
 
     @functools.wraps(f)
@@ -96,8 +145,12 @@ def _eager(f, args: tuple, kwargs: dict):
     handles = [v.handle for v in variables]
     for handle in handles:
         accessed(handle)
-    _gyre.record(_CustomCall(gradient, len(inputs), variables), inputs + handles, outputs)
+    _gyre.record(_CustomCall(_name(f), gradient, inputs, variables), inputs + handles, outputs)
     return packed(result, outputs)
+
+
+def _name(f) -> str:
+    return getattr(f, "__name__", type(f).__name__)
 
 
 class _Open(threading.local):
@@ -160,7 +213,8 @@ class _Trace:
         self._dys = [self._graph.placeholder(y.dtype, y._dims) for y in self._outputs]
         _open.traces.append(self)
         try:
-            found = _call_gradient(gradient, self._dys, len(self._inputs), self._trained)
+            types = [(x.dtype, x._dims) for x in self._inputs]
+            found = _call_gradient(_name(self._f), gradient, self._dys, types, self._trained)
         except errors.NotFoundError as error:
             if f"'{self.name}'" not in str(error):
                 raise

@@ -128,8 +128,8 @@ class GradientTape:
         target: a tensor or a structure of them. sources: a tensor, a variable, or a structure; the
         result has its form: tensors of the sources' shapes, IndexedSlices for variables of which
         only rows were read, None (or zeros, as asked for) where nothing depends on a source.
-        output_gradients: one per target, of its shape, by which it is weighted.
-        RuntimeError if the tape was used before and is not persistent.
+        output_gradients: one per target, of its shape, by which it is weighted (ValueError if it
+        does not fit). RuntimeError if the tape was used before and is not persistent.
         """
         self._tape.use()
         unconnected = UnconnectedGradients(unconnected_gradients)
@@ -138,7 +138,7 @@ class GradientTape:
         dys = None if output_gradients is None else flat(output_gradients)
         if dys is not None and len(ys) == 1 != len(dys):
             dys = [output_gradients]
-        results = self._gradients(ys, xs, dys)
+        results = self._gradients(ys, xs, dys and _weights(ys, dys))
         if unconnected is UnconnectedGradients.ZERO:
             results = [
                 backprop.zeros_of(x) if g is None else g for x, g in zip(xs, results, strict=True)
@@ -234,6 +234,29 @@ class GradientTape:
         x = convert_to_tensor(source)
         shape = call("ConcatV2", [call("Shape", target), _rest_of_shape(x)], 0)
         return jacobians.shaped(stacked, shape, x)
+
+
+def _weights(ys: list, dys: list) -> list:
+    """The output_gradients: those of tensors as tensors that fit them. ValueError, TypeError."""
+    return [
+        _weight(y, dy, f"[{place}]" if len(dys) > 1 else "")
+        if dy is not None and isinstance(y, _gyre.Tensor) and backprop.differentiable(y)
+        else dy
+        for place, (y, dy) in enumerate(zip(ys, dys, strict=False))
+    ] + dys[len(ys) :]
+
+
+def _weight(y, dy, place: str):
+    try:
+        weight = convert_to_tensor(dy, y.dtype)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"output_gradients{place} does not fit its target: {error}") from None
+    if not y.shape.is_compatible_with(weight.shape):
+        raise ValueError(
+            f"output_gradients{place} has shape {weight.shape}, its target {y.shape}: it has one "
+            f"weight for each element of the target"
+        )
+    return weight
 
 
 def _rest_of_shape(x):

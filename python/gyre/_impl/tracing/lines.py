@@ -43,6 +43,12 @@ def place():
     return ""
 
 
+def definition(fn):
+    """ "file.py:12": where a function was defined; "" of what has no source."""
+    code = getattr(fn, "__code__", None)
+    return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code else ""
+
+
 def stack_level():
     """What warnings.warn calls the stacklevel of that line, for the caller's own warnings."""
     frame, level = sys._getframe(1), 1
