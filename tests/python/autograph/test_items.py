@@ -1,5 +1,8 @@
 """Items of tensors that are assigned, as numpy does it, and items of lists at traced indices."""
 
+import inspect
+import types
+
 import numpy as np
 import pytest
 
@@ -366,3 +369,83 @@ def looped_over_a_range(a, n):
         a = a * 2
         a[i] = 1
     return a
+
+
+# ---- Arrays of numpy
+
+OLDER = np.zeros(3)
+HOLDER = types.SimpleNamespace(rows=[np.zeros(2)])
+
+
+def counted(n):
+    s = np.zeros(3)
+    for _ in gyre.range(n):
+        s[0] += 1  # here: s
+    return s
+
+
+def at_a_traced_index(n):
+    s = np.zeros(3)
+    for i in gyre.range(n):
+        s[i] = 1.0  # here: s
+    return s
+
+
+def in_a_branch(n):
+    s = np.zeros((3, 2))
+    if n > 2:
+        s[0][1] = 1  # here: s[0]
+    return s
+
+
+def of_the_module(n):
+    while n > 2:
+        OLDER[:2] = 1.0  # here: OLDER
+        n -= 1
+    return n
+
+
+def of_an_object(n):
+    for _ in gyre.range(n):
+        HOLDER.rows[0][1] = 1  # here: HOLDER.rows[0]
+    return n
+
+
+def of_a_tensor(n):
+    s = np.zeros(3)
+    s[0] = n  # here: s
+    return s
+
+
+@pytest.mark.parametrize(
+    "fn", [counted, at_a_traced_index, in_a_branch, of_the_module, of_an_object, of_a_tensor]
+)
+def test_arrays_of_numpy_do_not_change_in_blocks(fn):
+    lines, first = inspect.getsourcelines(fn)
+    (line, name) = next((i, s.split("here: ")[1]) for i, s in enumerate(lines) if "here: " in s)
+    with pytest.raises(TypeError) as caught:
+        gyre.function(fn)(gyre.constant(5))
+    assert f"at test_items.py:{first + line} is assigned in" in str(caught.value)
+    assert f"{name.strip()} is a numpy array" in str(caught.value)
+    assert f"gyre.zeros, or make it a tensor by gyre.constant({name.strip()})" in str(caught.value)
+    assert not OLDER.any() and not HOLDER.rows[0].any()
+
+
+def test_arrays_of_numpy_change_while_they_are_made():
+    @gyre.function
+    def f(n):
+        made, held = np.zeros(3), np.array([None, None], dtype=object)
+        for i in range(3):
+            made[i] = i
+        held[0] = n
+        total = gyre.constant(made)
+        for _ in gyre.range(n):
+            own = np.zeros(3)
+            if n < 0:
+                total += 1.0
+            own[1] = 2
+            total += own
+        return total, held[0]
+
+    total, n = f(gyre.constant(5))
+    assert total.numpy().tolist() == [0, 11, 2] and int(n) == 5

@@ -16,6 +16,7 @@ from gyre._impl.autograph import objects
 from gyre._impl.dtypes import with_article
 from gyre._impl.tracing import effects
 from gyre._impl.tracing import layout as layouts
+from gyre._impl.tracing.contents import is_array_of_numbers
 from gyre._impl.tracing.layout import Refusal, Taken
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.lists import CONTAINERS, TracedList, make_list_of_graph
@@ -105,6 +106,8 @@ def set_item(target, keys, kinds, value, written, unused=False):
     key = condition(keys[0])
     if isinstance(target, _Tensor):
         return _tensor_with(target, keys, kinds, value, written)
+    if is_array_of_numbers(target):
+        effects.check_array(target, keys[0], value, written)
     if is_symbolic(key) and type(target) is list:
         make_list_of_graph(target, *([value] if len(keys) == 1 else []))
         _set_where(target, keys, kinds, value, written, None)
@@ -421,6 +424,15 @@ def _is_part(root, keys, kinds, above, firsts):
     return _is_covered(root, keys, kinds, above)
 
 
+def _is_in_array(root, keys, kinds):
+    """Whether a place is in an array of numpy, to which no block assigns (effects.check_array)."""
+    holder = _reach(root, keys[:-1], kinds[:-1])[0] if kinds[-1] == "[" else None
+    if not is_array_of_numbers(holder):
+        return False
+    effects.see_array(holder)
+    return True
+
+
 def item_of_state(place_of, kinds, inside, above, firsts, name):
     """What is at a place; Undefined if there is nothing. place_of: gives the value of the name, and
     the keys.
@@ -432,6 +444,8 @@ def item_of_state(place_of, kinds, inside, above, firsts, name):
         if _is_part(root, keys, kinds, above, firsts):
             return None
         found, depth = _reach(root, keys, kinds)
+        if _is_in_array(root, keys, kinds):
+            return None
     except _MISSING:
         return Undefined(name)
     return found if depth < len(keys) or not inside or _is_holder(found) else None
@@ -452,7 +466,7 @@ def set_item_of_state(place_of, kinds, inside, above, firsts, value):
         inner := _next(holder, kinds[depth], keys[depth]), kinds[depth + 1], keys[depth + 1]
     ):
         holder, depth = inner, depth + 1
-    if inside and value is None:
+    if inside and value is None or _is_in_array(root, keys, kinds):
         return
     _keep(holder, kinds[depth], keys[depth], value)
 

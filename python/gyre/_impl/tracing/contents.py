@@ -53,6 +53,11 @@ def has_contents(value):
     )
 
 
+def is_array_of_numbers(value):
+    """Whether a value is an array of numpy that cannot hold tensors."""
+    return _is_of("numpy", "ndarray", value) and value.dtype.kind != "O"
+
+
 def _is_of(module, name, value):
     """Whether a value is of a class of a module, which need not have been imported."""
     found = sys.modules.get(module)

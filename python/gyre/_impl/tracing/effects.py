@@ -12,11 +12,17 @@ import functools
 import re
 import threading
 import types
+import weakref
 
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.tracing import aliases
-from gyre._impl.tracing.contents import Contents, OwnValues, has_contents
+from gyre._impl.tracing.contents import (
+    Contents,
+    OwnValues,
+    has_contents,
+    is_array_of_numbers,
+)
 from gyre._impl.tracing.lines import block_codes, place
 from gyre._impl.tracing.lists import MUTATORS, TracedList
 
@@ -28,6 +34,7 @@ _CONTAINERS = (*_ITEMS, set)
 class _Active(threading.local):
     def __init__(self):
         self.watches = []  # of the blocks that are being traced, outermost first
+        self.arrays = {}  # id -> (weakly an array, in how many blocks it has been seen)
 
 
 _active = _Active()
@@ -70,8 +77,9 @@ class Watch:
                 self._look(value, name, depth, own)
         names = fn.__globals__
         for name in fn.__code__.co_names:
-            if name in names and isinstance(names[name], _CONTAINERS):
-                self._look(names[name], name, depth, own)
+            value = names.get(name)
+            if isinstance(value, _CONTAINERS) or is_array_of_numbers(value):
+                self._look(value, name, depth, own)
 
     def _look_at_assigned(self, fn):
         """Names of scopes around that a user's function assigns: nonlocal ones and global ones."""
@@ -94,7 +102,9 @@ class Watch:
             if id(value) not in self.contents:
                 self.contents[id(value)] = Contents(value), []
             self.contents[id(value)][1].append(path)
-        if isinstance(value, _CONTAINERS):
+        if is_array_of_numbers(value):
+            see_array(value)
+        elif isinstance(value, _CONTAINERS):
             if id(value) in self.older:
                 return
             self.older[id(value)] = value
@@ -261,6 +271,49 @@ def check_item(owner, value, written):
     aliases.check_write(owner, f"the assignment of {written}")
     if _active.watches and isinstance(owner, _ITEMS):
         _check(owner, value, f"the assignment of {written}", written)
+
+
+def see_array(array):
+    """Notes that an array of numpy is there, outside of blocks whose tracing is yet to begin."""
+    found = _active.arrays.get(id(array))
+    if found is None or found[0]() is not array or found[1] > len(_active.watches):
+        _active.arrays[id(array)] = weakref.ref(array), len(_active.watches)
+
+
+def check_array(array, key, value, written):
+    """Refuses `array[key] = value` of numpy's arrays where a tensor of the graph is involved, and
+    where a block changes one that is older."""
+    seen = _active.arrays.get(id(array))
+    depth = seen[1] if seen is not None and seen[0]() is array else len(_active.watches)
+    older = next((w for w in _active.watches if id(array) in w.contents), None)
+    block = older or next(iter(_active.watches[depth:]), None)
+    if block is None:
+        if not _holds_traced(value) and not any(map(_holds_traced, _parts(key))):
+            return
+        block = _active.watches[-1] if _active.watches else None
+    where = f"the traced {block.kind} at {block.at}" if block else "a traced function"
+    name = _holder(written)
+    raise TypeError(
+        f"{written} at {place()} is assigned in {where}, and {name} is a numpy array, which holds "
+        f"numbers that are known while tracing: begin with gyre.zeros, or make it a tensor by "
+        f"gyre.constant({name})"
+    )
+
+
+def _parts(key):
+    """What an index is made of."""
+    for part in key if isinstance(key, tuple) else (key,):
+        yield from (part.start, part.stop, part.step) if isinstance(part, slice) else (part,)
+
+
+def _holder(written):
+    """Of a place, as it is written ("a[0][i]"), what holds it ("a[0]")."""
+    depth = 0
+    for end in range(len(written) - 1, 0, -1):
+        depth += (written[end] == "]") - (written[end] == "[")
+        if depth == 0:
+            return written[:end]
+    return written
 
 
 def _kind(owner):
