@@ -705,3 +705,10 @@ def test_methods_that_a_list_of_the_graph_has_not():
 
     message = refused(f, 3)
     assert "insert()" in message and "append" in message
+
+
+def test_a_function_without_source_is_to_be_put_into_a_file():
+    names = {"gyre": gyre}
+    exec("def f(x):\n  if x > 0:\n    return x\n  return -x", names)
+    with pytest.raises(TypeError, match="cannot be read .*Put the function into a file"):
+        gyre.function(names["f"])(gyre.constant(1.0))

@@ -241,3 +241,37 @@ def test_group_and_no_op():
         gyre.group("text")
     with pytest.raises(ValueError):
         gyre.tuple([None])
+
+
+@pytest.mark.parametrize("by", ["stack", "concat", "gather", "read"])
+def test_an_array_whose_writes_were_dropped_is_not_read(by):
+    @gyre.function
+    def f(n):
+        array = gyre.TensorArray(gyre.float32, 3)
+        for i in gyre.range(n):
+            array.write(i, [1.0])
+        return getattr(array, by)(*{"gather": [[0]], "read": [0]}.get(by, []))
+
+    with pytest.raises(ValueError, match=r"errors.py:\d+ was dropped. Write ta = ta.write\("):
+        f(gyre.constant(3))
+
+
+def test_an_array_that_reads_as_zeros_warns_of_dropped_writes():
+    @gyre.function
+    def f(x):
+        array = gyre.TensorArray(gyre.float32, 2, element_shape=[])
+        array.write(0, x)
+        return array.stack()
+
+    with pytest.warns(UserWarning, match="reads a TensorArray that is empty"):
+        assert f(ONE).numpy().tolist() == [0, 0]
+
+
+def test_an_array_that_something_is_left_of_is_read():
+    @gyre.function
+    def f(x):
+        array = gyre.TensorArray(gyre.float32, 2, element_shape=[]).write(0, x)
+        other = array.write(1, x * 2)
+        return array.stack(), other.stack()
+
+    assert [rows.numpy().tolist() for rows in f(ONE)] == [[1, 0], [1, 2]]

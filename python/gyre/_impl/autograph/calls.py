@@ -159,6 +159,17 @@ def _convert(function):
 
 def _explaining(function, why):
     """The function as it is; the truth of a traced tensor in it is refused with the reason."""
+    if isinstance(why, source.Unreadable):
+        advice = (
+            "Put the function into a file, or a cell of a notebook, since what is typed at a "
+            "prompt, piped to Python or run by exec() is kept nowhere; or write if and while with "
+            "gyre.cond and gyre.while_loop"
+        )
+    else:
+        advice = (
+            "Write if and while with gyre.cond and gyre.while_loop, or move them to a function of "
+            "their own"
+        )
 
     @functools.wraps(function)
     def call(*args, **kwargs):
@@ -168,8 +179,7 @@ def _explaining(function, why):
             if _asks_for_truth(error) and _raised_in(error, function.__code__):
                 raise TypeError(
                     f"{function.__qualname__} is run as plain Python, since {why}. There the truth "
-                    "of a tensor that is being traced is not known. Write if and while with "
-                    f"gyre.cond and gyre.while_loop, or move them to a function of their own"
+                    f"of a tensor that is being traced is not known. {advice}"
                 ).with_traceback(error.__traceback__) from None
             raise
 

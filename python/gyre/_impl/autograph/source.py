@@ -21,6 +21,10 @@ class Unconvertible(Exception):
         return f"{what} ({file}:{line})"
 
 
+class Unreadable(Unconvertible):
+    """There is no file with its source."""
+
+
 # By the identity of a function's code: codes of equal text at equal lines of two files are equal.
 _factories = {}  # id -> (the code, weakly; the code of the factory, or why there is none)
 _lock = reentrant_lock()
@@ -44,7 +48,7 @@ def convert(fn, operators):
                 key = id(code)
                 _factories[key] = weakref.ref(code, lambda _: _factories.pop(key, None)), found
     if isinstance(found, Unconvertible):
-        raise Unconvertible(*found.args)
+        raise type(found)(*found.args)
     return _instantiate(found, fn, operators)
 
 
@@ -79,7 +83,7 @@ def _make_factory(fn):
         what, line = error.args
         raise Unconvertible(what, code.co_filename, line) from None
     except OSError:
-        raise Unconvertible(f"the source of {fn.__qualname__} cannot be read", *place) from None
+        raise Unreadable(f"the source of {fn.__qualname__} cannot be read", *place) from None
     except SyntaxError as error:
         raise Unconvertible(
             f"the source of {fn.__qualname__} cannot be parsed: {error.msg}", *place

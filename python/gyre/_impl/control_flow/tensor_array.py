@@ -1,11 +1,13 @@
 """TensorArray: tensors of one dtype by index, each written once and read, or taken all at once."""
 
+import warnings
 from typing import Any
 
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.dtypes import with_article
 from gyre._impl.shape import TensorShape, as_dims
+from gyre._impl.tracing import lines
 from gyre._impl.tracing.rows import Items
 from gyre._impl.unsupported import refuse
 
@@ -19,8 +21,9 @@ def _int32(value):
 class TensorArray:
     """Holds `size` tensors of `dtype`, which may have different shapes.
 
-    In a function that is traced it is a value: use what write, scatter, unstack and split return.
-    It may be part of the state of loops, and of what functions take and return.
+    In a function that is traced it is a value: use what write, scatter, unstack and split return
+    (ValueError where an array is read of which all that was written is lost; a warning where it
+    reads as zeros). It may be part of the state of loops, and of what functions take and return.
 
     dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
     clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
@@ -51,6 +54,8 @@ class TensorArray:
         self._dims = as_dims(element_shape)
         self._values: Any = None  # of eager ones, a list of tensors
         self._flow = flow
+        self._dropped = None  # of an empty array in a graph: where what it becomes was written
+        self._is_empty = flow is None
         if flow is not None:
             return
         if _gyre.current_graph() is None:
@@ -170,11 +175,32 @@ class TensorArray:
             else tuple(a if a is not None else b for a, b in zip(self._dims, dims, strict=True))
         )
 
+    def _to_write(self):
+        """What is written to, in the graph if there is one."""
+        staged = self._staged()
+        if not staged._gyre_eager and self._is_empty:
+            self._dropped = lines.place()
+        return staged
+
+    def _to_read(self, by):
+        """What is read from, likewise. If it is empty although it was written to, a ValueError, or
+        a warning where it reads as zeros."""
+        if self._dropped is not None and self._is_empty:
+            text = (
+                f"{by} at {lines.place()} reads a TensorArray that is empty: in a function that is "
+                f"traced, write returns the array with the value, and what it returned at "
+                f"{self._dropped} was dropped. Write ta = ta.write(index, value)"
+            )
+            if self._dims is None or None in self._dims:
+                raise ValueError(text)
+            warnings.warn(text, stacklevel=lines.stack_level())
+        return self._staged()
+
     # ---- Single elements
 
     def write(self, index, value, name=None):
         """The array with `value` at `index`. OutOfRangeError outside of a fixed size."""
-        self = self._staged()
+        self = self._to_write()
         tensor = self._value(value)
         dims = self._check_shape(tensor._dims)
         if self._gyre_eager:
@@ -201,14 +227,14 @@ class TensorArray:
                     f"{len(self._values)}",
                 )
             self._values.extend([None] * (index + 1 - len(self._values)))
-        self._dims = dims
+        self._dims, self._is_empty = dims, False
         self._values[index] = tensor
         self._cleared.discard(index)
 
     def read(self, index, name=None):
         """The element at `index`. OutOfRangeError outside; in eager mode InvalidArgumentError for
         an element that a read has cleared."""
-        self = self._staged()
+        self = self._to_read("read")
         if self._gyre_eager:
             return self._read(int(index))
         return _gyre.execute(
@@ -271,7 +297,7 @@ class TensorArray:
 
     def stack(self, name=None):
         """All elements, as the rows of a tensor."""
-        self = self._staged()
+        self = self._to_read("stack")
         if self._gyre_eager:
             if not self._values:
                 dims = [0, *(self._dims or ())]
@@ -287,7 +313,7 @@ class TensorArray:
 
     def gather(self, indices, name=None):
         """The elements at `indices`, as rows."""
-        self = self._staged()
+        self = self._to_read("gather")
         if self._gyre_eager:
             indices = (
                 [int(i) for i in _gyre.convert(indices).numpy()]
@@ -303,7 +329,7 @@ class TensorArray:
 
     def concat(self, name=None):
         """The elements one after the other, along their axis 0; sizes may differ there."""
-        self = self._staged()
+        self = self._to_read("concat")
         if self._gyre_eager:
             parts = self._all()
             return parts[0] if len(parts) == 1 else _gyre.execute("ConcatV2", [parts, 0])[0]
@@ -328,13 +354,14 @@ class TensorArray:
                     f"unstack of {len(rows)} rows into a TensorArray of size {len(self._values)}"
                 )
             self._values, self._dims, self._cleared = rows, dims, set()
+            self._is_empty = False
             return self
         flow = _gyre.execute("TensorListFromTensor", [tensor, self._shape(dims)])[0]
         return self._with_flow(flow, dims)
 
     def scatter(self, indices, value, name=None):
         """The array with the rows of `value` at `indices`."""
-        self = self._staged()
+        self = self._to_write()
         tensor = self._value(value)
         dims = self._check_shape(None if tensor._dims is None else tensor._dims[1:])
         if self._gyre_eager:
@@ -377,7 +404,7 @@ class TensorArray:
             self._values = [
                 tensor[start : start + size] for start, size in zip(starts, sizes, strict=True)
             ]
-            self._cleared = set()
+            self._cleared, self._is_empty = set(), False
             return self
         int64 = _gyre.as_dtype("int64")
         if isinstance(lengths, _gyre.Tensor):
