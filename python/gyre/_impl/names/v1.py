@@ -418,6 +418,13 @@ NAMES = {
     "compat.v1.train.SaverDef": "gyre._impl.proto.messages:SaverDef",
     "compat.v1.MetaGraphDef": "gyre._impl.proto.messages:MetaGraphDef",
     **_all("queues", ["QueueBase", "FIFOQueue"], folder=_GRAPHS),
+    **_all(
+        "summary", ["scalar", "histogram", "merge", "merge_all", "FileWriter"], prefix="summary."
+    ),
+    **{
+        f"compat.v1.{name}": f"gyre._impl.proto.messages:{name.rpartition('.')[2]}"
+        for name in ("Summary", "Event", "summary.Summary", "summary.Event")
+    },
     **_all("importer", ["import_graph_def"]),
     **_all("wrapped", ["wrap_function"]),
     "compat.v1.data.make_one_shot_iterator": _V + "iterators:make_one_shot_iterator",
