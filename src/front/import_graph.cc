@@ -203,6 +203,7 @@ class Importer {
                                   .name = node.name,
                                   .device = node.device,
                                   .where = where_,
+                                  .source = node.source,
                                   .has_final_name = naming_ == Naming::kOwn};
     std::vector<ValueInfo> infos;
     for (size_t i = 0; i < node.inputs.size(); ++i) {

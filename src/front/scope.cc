@@ -70,7 +70,7 @@ NodeId Scope::Add(NodeRequest request) {
 FunctionBuilder::NodeOptions Scope::OptionsFor(NodeRequest& request) {
   FunctionBuilder::NodeOptions options;
   options.name = request.name.empty() ? request.op : request.name;
-  options.source = LineOf(request.where);
+  options.source = request.source.empty() ? LineOf(request.where) : std::move(request.source);
   std::string prefix;
   const std::vector<std::string>* colocated = nullptr;
   for (const GraphState::Setting& setting : graph()->settings()) {

@@ -40,6 +40,7 @@ struct NodeRequest {
   std::string name;    // empty: after the op
   std::string device;  // empty: as the graph's settings say
   std::source_location where;
+  std::string source;  // the line that it came from; empty: `where`
   // Of a node that calls functions: what its outputs are, and what its functions touch.
   std::optional<std::vector<ValueInfo>> infos;
   std::optional<std::vector<Access>> accesses;

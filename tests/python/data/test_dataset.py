@@ -2,6 +2,8 @@
 
 import collections
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -320,3 +322,17 @@ def test_python_cannot_iterate_while_tracing():
 
     with pytest.raises(RuntimeError, match="for statement"):
         f()
+
+
+def test_errors_of_functions_name_their_lines_where_nothing_else_is_traced():
+    # a process in which nobody has called gyre.function
+    program = (
+        "import gyre\n"
+        "def prep(x):\n"
+        "    return gyre.gather(gyre.range(3), x)\n"
+        "list(gyre.data.Dataset.range(5).map(prep))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert "GatherV2 (GatherV2), written at <string>:3" in ran.stderr

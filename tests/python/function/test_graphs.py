@@ -68,3 +68,17 @@ def test_protobuf_is_loaded_for_who_asks_for_messages():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ran.stdout.split() == ["False", "True"], ran.stderr
+
+
+def test_errors_name_lines_of_concrete_functions_that_others_call():
+    def picked(x):
+        return gyre.gather(gyre.range(3), x)  # the line
+
+    concrete = gyre.function(picked).get_concrete_function(gyre.TensorSpec([], gyre.int32))
+    line = picked.__code__.co_firstlineno + 1
+    for calls in (
+        lambda x: concrete(x),
+        lambda x: gyre.cond(x > 0, lambda: concrete(x), lambda: x),
+    ):
+        with pytest.raises(gyre.errors.InvalidArgumentError, match=f"test_graphs.py:{line}\n"):
+            gyre.function(calls)(gyre.constant(7))

@@ -50,6 +50,7 @@ class Function(_gyre.QuietCallable):
         compile="auto",
         owner=None,
     ):
+        lines.install()
         _wrap(self, python_function)
         self.python_function = python_function
         self.name = name or getattr(python_function, "__name__", "function").replace(
@@ -468,5 +469,4 @@ def function(
         return made.__get__(func.__self__)
     if not callable(func):
         raise TypeError(f"gyre.function takes a callable, not a {type(func).__name__}")
-    lines.install()
     return Function(func, name, input_signature, autograph, reduce_retracing, memory, compile)
