@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, final
 
+import numpy as np
+
 from gyre._impl.graphs.operation import Operation
 from gyre._impl.shape import TensorShape
 from gyre._impl.tensor import Reference
@@ -65,7 +67,8 @@ class Tensor:
     graph: Graph | None
     # In graphs with session_rules: name "node:slot"; == and != compare, and hash() is, by identity
     # of the output, save while a function is traced.
-    def numpy(self) -> Any: ...  # shares memory, read-only, where the layout allows it
+    # A scalar: one of numpy, or bytes. Shares memory, read-only, where the layout allows it.
+    def numpy(self) -> np.ndarray[Any, Any]: ...
     def _become(self, other: Tensor) -> None:
         """Stands for another tensor of the same graph from now on: see Tensor.set_shape."""
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None): ...

@@ -81,6 +81,25 @@ def test_functions_say_what_they_return():
     assert without == set()
 
 
+def test_the_stub_of_function_has_its_parameters_and_members(stubs):
+    classes, overloads = {}, []
+    for node in ast.parse(stubs["_impl/function/function.pyi"]).body:
+        if isinstance(node, ast.ClassDef):
+            classes[node.name] = {
+                getattr(part, "name", None) or part.target.id
+                for part in node.body
+                if isinstance(part, (ast.FunctionDef, ast.AnnAssign))
+            }
+        elif isinstance(node, ast.FunctionDef):
+            overloads.append([argument.arg for argument in node.args.args])
+    parameters = list(inspect.signature(gyre.function).parameters)
+    assert overloads[-1] == parameters and classes["_Options"] == set(parameters[1:])
+    made = gyre.function(lambda x: x)
+    assert all(hasattr(made, name) for name in classes["Function"])
+    public = {name for name in dir(type(made)) if not name.startswith("_")}
+    assert public - {"parameters"} <= classes["Function"]
+
+
 def names_of(completions):
     return {completion.name for completion in completions}
 
@@ -96,6 +115,19 @@ def test_jedi_completes():
     assert {"assign_add", "numpy", "shape"} <= complete("gyre.Variable(1.0).")
     assert {"numpy", "shape", "dtype"} <= complete("gyre.tan(1.0).")
     assert {"node", "library", "versions"} <= complete("gyre.compat.v1.GraphDef().")
+    assert {"reshape", "dtype", "tolist"} <= complete("gyre.tan(1.0).numpy().")
+
+
+@pytest.mark.parametrize("decorator", ["@gyre.function", "@gyre.function(autograph=False)"])
+def test_jedi_knows_decorated_functions(decorator):
+    code = f"import gyre\n\n{decorator}\ndef f(x: gyre.Tensor) -> gyre.Tensor:\n    return x\n\n"
+    found = names_of(jedi.Script(code + "f.").complete())
+    assert {"get_concrete_function", "python_function", "input_signature"} <= found
+    found = names_of(jedi.Script(code + "f.get_concrete_function().").complete())
+    assert {"structured_outputs", "graph"} <= found
+    assert "as_graph_def" in names_of(
+        jedi.Script(code + "f.get_concrete_function().graph.").complete()
+    )
 
 
 def test_jedi_shows_signatures():
@@ -123,6 +155,10 @@ MISTAKES = (
     "gyre.Variable(x).asign(x)",
     "gyre.raw_ops.Tan(y=x)",
     "gyre.compat.v1.NodeDef(nam='n')",
+    "gyre.function(len)([], [])",
+    "gyre.function(jit_compile=1)",
+    "gyre.function(len, reduce_retracin=True)",
+    "gyre.function(len)([]).numpyy()",
 )
 
 

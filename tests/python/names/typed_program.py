@@ -1,5 +1,7 @@
 """A program as users write it: type checkers find nothing wrong with it (test_stubs.py)."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 import gyre
@@ -15,14 +17,42 @@ def collatz(n: gyre.Tensor) -> gyre.Tensor:
     return steps
 
 
+class Pair(NamedTuple):
+    least: gyre.Tensor
+    most: gyre.Tensor
+
+
+@gyre.function(input_signature=[gyre.TensorSpec([None], gyre.float32)])
+def limits(x: gyre.Tensor) -> Pair:
+    return Pair(gyre.reduce_min(x), gyre.reduce_max(x))
+
+
+@gyre.function
+def counted(x, times=2):  # no annotations: what it returns is a tensor all the same
+    total = 0
+    for _ in range(times):
+        total += 1
+    return total, x * 2.0
+
+
 class Line(gyre.Module):
     def __init__(self) -> None:
         super().__init__()
         self.slope = gyre.Variable(0.0, name="slope")
         self.offset = gyre.Variable(gyre.zeros([]), trainable=True)
 
-    def __call__(self, x: gyre.Tensor) -> gyre.Tensor:
-        return self.slope * x + self.offset
+    @gyre.function
+    def __call__(self, x: gyre.Tensor, scale: float = 1.0) -> gyre.Tensor:
+        return self.slope * x * scale + self.offset
+
+
+def look_into_functions() -> list[str]:
+    pair: Pair = limits(gyre.constant([1.0, 3.0]))
+    total, doubled = counted(gyre.constant(1.0), times=3)
+    wider: gyre.Tensor = Line()(pair.most, scale=2.0)
+    concrete = limits.get_concrete_function()
+    types = [operation.type for operation in concrete.graph.get_operations()]
+    return [*types, str(total.numpy()), str(doubled.numpy().tolist()), wider.dtype.name]
 
 
 def train() -> float:
@@ -64,4 +94,4 @@ def describe() -> str:
 
 
 if __name__ == "__main__":
-    print(collatz(gyre.constant(27)), train(), compute(), describe())
+    print(collatz(gyre.constant(27)), train(), compute(), describe(), look_into_functions())

@@ -60,11 +60,13 @@ def _call_gradient(of: str, gradient, dys: list, types: list, variables: tuple) 
             f"{_told(of, gradient)} returned {len(found)} gradients for "
             f"{arguments + len(variables)} inputs."
         )
-    wanted = [(f"input {place + 1}", *its) for place, its in enumerate(types)]
+    wanted = [(f"input {place + 1}", dtype, dims) for place, (dtype, dims) in enumerate(types)]
     wanted += [(f"variable '{v.name}'", v.dtype, v._dims) for v in variables]
     return [
-        _checked(g, *its, of, gradient) if g is not None and is_differentiable(its[1]) else g
-        for g, its in zip(found, wanted, strict=True)
+        _checked(g, what, dtype, dims, of, gradient)
+        if g is not None and is_differentiable(dtype)
+        else g
+        for g, (what, dtype, dims) in zip(found, wanted, strict=True)
     ]
 
 

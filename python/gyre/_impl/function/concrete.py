@@ -31,7 +31,8 @@ class ConcreteFunction(_gyre.QuietCallable):
     captured_inputs: list
 
     def __init__(self, name, graph, leaves, placeholders, structured_outputs, parameters=None):
-        self.name, self.graph, self.parameters = name, graph, parameters
+        self.name, self.parameters = name, parameters
+        self.graph: FunctionGraph = graph
         self.structured_outputs = structured_outputs
         self._leaves = leaves
         self._arguments = placeholders
