@@ -47,6 +47,9 @@ NAMESPACES = {
 DIFFERENCES = {
     "tf.saved_model.load": "the model has `.signatures[name]` and `.variables`; methods and "
     "attributes of the object that was saved (`loaded.f`, `loaded(x)`) are not loaded",
+    "tf.data.Dataset": "no `window`, `interleave`, `scan`, `unique` and others, whose errors say "
+    "what serves; `cache` keeps all elements in memory once the first is asked for; nothing is "
+    "computed ahead",
     "tf.string": "`+` joins strings of one shape, and a scalar to each; other shapes are not "
     "broadcast",
 }

@@ -47,6 +47,11 @@ SCALARS = {
     "take_more": (Dataset.range(2).take(9), [0, 1]),
     "take_all": (Dataset.range(2).take(-1), [0, 1]),
     "skip": (Dataset.range(5).skip(3), [3, 4]),
+    "shard": (Dataset.range(8).shard(3, 1), [1, 4, 7]),
+    "shard_filtered": (Dataset.range(9).filter(lambda x: x > 1).shard(2, 0), [2, 4, 6, 8]),
+    "shard_more": (Dataset.range(2).shard(4, 3), []),
+    "cache": (Dataset.range(4).map(lambda x: x * 2).cache(), [0, 2, 4, 6]),
+    "cache_of_nothing": (Dataset.range(0).cache(), []),
     "skip_more": (Dataset.range(2).skip(3), []),
     "repeat": (Dataset.range(2).repeat(3), [0, 1] * 3),
     "repeat_never": (Dataset.range(2).repeat(0), []),
@@ -113,6 +118,83 @@ def test_batches():
     assert listed(Dataset.range(5).map(lambda x: x + 1).batch(3, drop_remainder=True)) == [
         [1, 2, 3]
     ]
+
+
+GROWING = Dataset.range(1, 6).map(lambda n: gyre.fill([n], n))
+
+
+def test_padded_batches():
+    assert listed(GROWING.padded_batch(2)) == [
+        [[1, 0], [2, 2]],
+        [[3, 3, 3, 0], [4, 4, 4, 4]],
+        [[5, 5, 5, 5, 5]],
+    ]
+    padded = GROWING.padded_batch(2, [6], padding_values=-1, drop_remainder=True)
+    assert padded.element_spec == gyre.TensorSpec([2, 6], gyre.int64) and len(padded) == 2
+    assert listed(padded) == [
+        [[1, -1, -1, -1, -1, -1], [2, 2, -1, -1, -1, -1]],
+        [[3, 3, 3, -1, -1, -1], [4, 4, 4, 4, -1, -1]],
+    ]
+    sizes = GROWING.padded_batch(3).map(lambda rows: gyre.size(rows, gyre.int64))
+    assert in_graph(sizes) == [9, 10]
+
+
+def test_padded_batches_of_structures():
+    rows = Dataset.range(1, 4).map(
+        lambda n: {"a": gyre.fill([n, 2], 1.0), "b": (n, gyre.strings.as_string(gyre.range(n)))}
+    )
+    padded = rows.padded_batch(3, {"a": [None, 3], "b": ([], [-1])}, {"a": 2.0, "b": (None, "?")})
+    assert padded.element_spec["a"] == gyre.TensorSpec([None, None, 3], gyre.float32)
+    (found,) = listed(padded)
+    assert found["a"][1] == [[1, 1, 2], [1, 1, 2], [2, 2, 2]] and found["b"][0] == [1, 2, 3]
+    assert found["b"][1] == [[b"0", b"?", b"?"], [b"0", b"1", b"?"], [b"0", b"1", b"2"]]
+    ones = Dataset.from_tensor_slices(([[1, 2]], [[3]]))
+    assert listed(ones.padded_batch(1, ([3], [2]), 7)) == [([[1, 2, 7]], [[3, 7]])]
+
+
+def test_padding_that_cannot_be():
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="non-negative"):
+        list(GROWING.padded_batch(5, [3]))
+    with pytest.raises(ValueError, match="smaller shape"):
+        Dataset.from_tensors([1, 2, 3]).padded_batch(2, [2])
+    with pytest.raises(ValueError, match="cannot be padded to the shape"):
+        GROWING.padded_batch(2, [2, 2])
+    with pytest.raises(ValueError, match="structure of the elements"):
+        Dataset.zip(GROWING, GROWING).padded_batch(2, ([2],))
+
+
+def test_a_cache_asks_once():
+    asked = []
+
+    def generate():
+        asked.append(1)
+        yield from (1, 2, 3)
+
+    spec = gyre.TensorSpec([], gyre.int64)
+    kept = Dataset.from_generator(generate, output_signature=spec).cache()
+    assert asked == []
+    assert listed(kept.repeat(2)) == [1, 2, 3] * 2 and in_graph(kept) == [1, 2, 3]
+    assert asked == [1]
+
+
+def test_what_cannot_be_kept():
+    with pytest.raises(ValueError, match="cache.. before repeat"):
+        Dataset.range(2).repeat().cache()
+    with pytest.raises(ValueError, match=r"one is of shape \(1,\), another of \(5,\)"):
+        list(GROWING.cache())
+    with pytest.raises(NotImplementedError, match="filename of cache"):
+        Dataset.range(2).cache("/tmp/file")
+    with pytest.raises(NotImplementedError, match="that a function makes"):
+        gyre.function(lambda: Dataset.range(2).cache().reduce(0, lambda a, _: a))()
+
+
+def test_methods_that_are_missing_say_what_serves():
+    with pytest.raises(AttributeError, match=r"'window': it is not in Gyre. batch\(size\)"):
+        Dataset.range(3).window(2)
+    with pytest.raises(AttributeError, match="no attribute 'anything'$"):
+        Dataset.range(3).anything()
+    with pytest.raises(ValueError, match=r"must be in \[0, 2\), but is 2"):
+        Dataset.range(3).shard(2, 2)
 
 
 def test_shuffles():

@@ -10,10 +10,12 @@ from gyre._gyre import Tensor
 from gyre._impl import errors, nest
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.data import iteration
+from gyre._impl.data.cache import Cache
 from gyre._impl.data.carried import Carried
 from gyre._impl.data.functions import DatasetFunction, ElementFunction
 from gyre._impl.data.lookahead import Filter, FlatMap, TakeWhile, is_scalar_bool
 from gyre._impl.data.options import AUTOTUNE, Options
+from gyre._impl.data.padding import PaddedBatch
 from gyre._impl.data.source import INFINITE, Source
 from gyre._impl.data.sources import Generator, Range, Rows, Single
 from gyre._impl.data.transforms import (
@@ -21,6 +23,7 @@ from gyre._impl.data.transforms import (
     Concatenate,
     Map,
     Repeat,
+    Shard,
     Shuffle,
     Skip,
     Take,
@@ -28,6 +31,29 @@ from gyre._impl.data.transforms import (
     Zip,
 )
 from gyre._impl.spec import TensorSpec
+from gyre._impl.unsupported import refuse
+
+# Of TensorFlow's methods, and what serves instead.
+_INSTEAD = {
+    "window": "batch(size) gives the elements of a window as rows; windows that overlap are slices "
+    "of a tensor, in map",
+    "interleave": "flat_map(f) gives one dataset's elements after the other's; shuffle mixes them",
+    "group_by_window": "filter by the key, and batch each group",
+    "bucket_by_sequence_length": "filter by length, and padded_batch each bucket",
+    "scan": "reduce, or a for statement in a gyre.function, carry state",
+    "unique": "gyre.unique of the elements as one tensor",
+    "sample_from_datasets": "concatenate and shuffle",
+    "choose_from_datasets": "zip the datasets, and choose in map",
+    "list_files": "from_tensor_slices of the names that glob gives",
+    "random": "range(n).map(lambda _: gyre.random.uniform([]))",
+    "save": "numpy.save, of as_numpy_iterator",
+    "load": "from_tensor_slices of what numpy.load gives",
+    "snapshot": "cache() keeps elements in memory",
+    "ragged_batch": "padded_batch",
+    "rebatch": "unbatch, then batch",
+    "ignore_errors": "filter what would fail",
+    "rejection_resample": "filter by a random number",
+}
 
 
 def whole(value, what: str):
@@ -218,9 +244,42 @@ class Dataset(Source):
         """Elements of up to `batch_size` rows, each an element of this one. With drop_remainder all
         have so many, and their shape is known; else the last may have fewer. The rest as of map."""
         _check_calls(num_parallel_calls, "num_parallel_calls")
-        return Dataset(
-            (WholeBatches if drop_remainder else Batch)(self, whole(batch_size, "batch_size"))
-        )
+        size = whole(batch_size, "batch_size")
+        batches = Batch(self, size)
+        return Dataset(WholeBatches(batches, self, size) if drop_remainder else batches)
+
+    def padded_batch(
+        self,
+        batch_size,
+        padded_shapes=None,
+        padding_values=None,
+        drop_remainder=False,
+        name: str | None = None,
+    ) -> Dataset:
+        """As batch, of elements whose shapes differ: each is padded at its ends.
+
+        padded_shapes: per tensor, in the structure of the elements; a size that is None or -1 is
+        the largest of the batch. Without it all are that the elements leave open. padding_values:
+        likewise, or one for all; zeros and empty strings without it. ValueError for elements of an
+        unknown rank, or that are larger; InvalidArgumentError where only a run tells."""
+        size = whole(batch_size, "batch_size")
+        batches = PaddedBatch(self, size, padded_shapes, padding_values)
+        return Dataset(WholeBatches(batches, self, size) if drop_remainder else batches)
+
+    def shard(self, num_shards: TensorLike, index: TensorLike, name: str | None = None) -> Dataset:
+        """Each num_shards-th element, from the one at `index` on.
+        ValueError for an index that is not in [0, num_shards)."""
+        count, first = whole(num_shards, "num_shards"), whole(index, "the index of shard")
+        if isinstance(count, int) and isinstance(first, int) and not 0 <= first < count:
+            raise ValueError(f"the index of shard must be in [0, {count}), but is {first}")
+        return Dataset(Shard(self, count, first))
+
+    def cache(self, filename: str = "", name: str | None = None) -> Dataset:
+        """The same elements, all of them computed when the first is asked for, and kept in memory.
+        ValueError for an endless dataset, and for elements of different shapes; NotImplementedError
+        for a file, and in a function."""
+        refuse(bool(filename), "the filename of cache", "elements are kept in memory")
+        return Dataset(Cache(self))
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None) -> Dataset:
         """Elements drawn from a buffer of `buffer_size`, which is filled again: as large as the
@@ -294,6 +353,11 @@ class Dataset(Source):
     def cardinality(self, name=None) -> Tensor:
         """How many elements there are: int64; -1 for endless, -2 where that is not known."""
         return _gyre.convert(self.length, _gyre.as_dtype("int64"))
+
+    def __getattr__(self, name: str) -> Any:
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        instead = _INSTEAD.get(name)
+        raise AttributeError(f"{text}: it is not in Gyre. {instead}" if instead else text)
 
     def __len__(self) -> int:
         if self.length < 0:

@@ -105,6 +105,20 @@ class Skip(Source):
         return element, (left, inner)
 
 
+class Shard(Skip):
+    """Each `count`-th element, from the one at `index` on."""
+
+    def __init__(self, source, count, index):
+        super().__init__(source, index)
+        self._every = count
+        if self.length > 0:
+            self.length = -(-self.length // count) if isinstance(count, int) else UNKNOWN
+
+    def pull(self, state):
+        element, (_, inner) = super().pull(state)
+        return element, (int64(self._every) - 1, inner)
+
+
 class Repeat(Source):
     """The whole several times; without a count, for ever."""
 
@@ -296,10 +310,10 @@ class Batch(Source):
 
 
 class WholeBatches(Source):
-    """`size` elements as the rows of one; what is left over at the end is dropped."""
+    """The `batches` of a source that have `size` rows: what is left over at the end is dropped."""
 
-    def __init__(self, source, size):
-        self._batches, self._size = Batch(source, size), size
+    def __init__(self, batches, source, size):
+        self._batches, self._size = batches, size
         known = size if isinstance(size, int) else None
         spec = nest.map_structure(
             lambda leaf: TensorSpec(
