@@ -44,7 +44,7 @@ def parse_arguments():
         "--case", action="append", metavar="NAME", help="only cases whose name contains NAME"
     )
     parser.add_argument("--rounds", type=int, help=f"default {ROUNDS}")
-    parser.add_argument("--engine", default="", help="Gyre's engine; default: its default")
+    parser.add_argument("--engine", default="dataflow", help="Gyre's engine")
     parser.add_argument(
         "--write", type=Path, metavar="FILE", help="also write the page (docs/performance.md)"
     )
