@@ -30,6 +30,9 @@ function(gyre_python)
   gyre_python_messages(${CMAKE_BINARY_DIR}/lib/messages.binpb)
   # libgyre.so looks for it beside itself.
   add_dependencies(gyre_python gyre_grpc)
+  if(TARGET gyre_codegen)
+    add_dependencies(gyre_python gyre_codegen)  # which the module opens when a loop is hot
+  endif()
   install(TARGETS gyre_grpc LIBRARY DESTINATION gyre COMPONENT python EXCLUDE_FROM_ALL)
   if(SKBUILD)
     gyre_python_stubs()
