@@ -158,12 +158,9 @@ std::string PrintForReading(const Program& program) {
 
 std::string Summarize(const Program& program) {
   std::string summary = PrintSummary(program);
-  const std::string loops = sequential::ExplainLoops(program);
-  if (!loops.empty()) {
-    absl::StrAppend(&summary, "\nhow loops run:\n");
-    for (const absl::string_view line : absl::StrSplit(loops, '\n', absl::SkipEmpty()))
-      absl::StrAppend(&summary, "  ", line, "\n");
-  }
+  const std::vector<std::string> loops = sequential::ExplainLoops(program);
+  if (!loops.empty())
+    absl::StrAppend(&summary, "\nhow loops run:\n  ", absl::StrJoin(loops, "\n  "), "\n");
   return summary;
 }
 

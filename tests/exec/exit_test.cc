@@ -48,31 +48,25 @@ TEST_F(AtExit, WhileALoopBecomesHot) {
   }
 }
 
+// The process ends `ms` milliseconds after its threads have begun.
+void ExpectEndWhileThreadsRun(int threads, int ms) {
+  EXPECT_EXIT(
+      {
+        RunAndLeave(threads);
+        std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "")
+      << ms;
+}
+
 TEST_F(AtExit, WhileThreadsCompileBeforeTheyRun) {
   const CompileSetting always("always");
-  for (int ms = 0; ms < 60; ms += 4) {
-    EXPECT_EXIT(
-        {
-          RunAndLeave(3);
-          std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-          std::exit(0);
-        },
-        ::testing::ExitedWithCode(0), "")
-        << ms;
-  }
+  for (int ms = 0; ms < 60; ms += 4) ExpectEndWhileThreadsRun(3, ms);
 }
 
 TEST_F(AtExit, WhileThreadsRunHotLoops) {
-  for (int ms = 0; ms < 120; ms += 8) {
-    EXPECT_EXIT(
-        {
-          RunAndLeave(2);
-          std::this_thread::sleep_for(std::chrono::milliseconds(ms));
-          std::exit(0);
-        },
-        ::testing::ExitedWithCode(0), "")
-        << ms;
-  }
+  for (int ms = 0; ms < 120; ms += 8) ExpectEndWhileThreadsRun(2, ms);
 }
 
 // exit() on another thread than the main one.

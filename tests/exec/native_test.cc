@@ -65,6 +65,36 @@ TEST(NativeLoop, HasScalarsInCellsAndCallsForTheRest) {
   EXPECT_EQ(packing.Count(compiled::Action::kCall), 2) << "the vector, and its sum";
 }
 
+TEST(NativeLoop, HandlesListsVariablesAndElementsWithoutTheInterpreter) {
+  const std::string shape = "%s = Const() value=int32[0]{} : int32\n";
+  const struct {
+    const char* what;
+    std::string body;
+    int objects;
+  } cases[] = {
+      {"pop",
+       "%a = TensorListPushBack(%l, %x) : variant\n"
+       "%p = TensorListPopBack(%a, %s) element_dtype=float32 : (variant, float32)\n"
+       "%y = Neg(%p:1) : float32\n%m = Identity(%p) : variant",
+       2},
+      {"get and set",
+       "%a = TensorListSetItem(%l, %i, %x) : variant\n"
+       "%y = TensorListGetItem(%a, %i, %s) element_dtype=float32 : float32\n"
+       "%m = Identity(%a) : variant",
+       2},
+      {"length",
+       "%k = TensorListLength(%l) : int32\n%f = Cast(%k) : float32\n"
+       "%y = AddV2(%x, %f) : float32\n%m = Identity(%l) : variant",
+       1},
+  };
+  for (const auto& each : cases) {
+    const Native native = NativeOf(LoopText(absl::StrCat(shape, each.body)));
+    ASSERT_NE(native.native, nullptr) << each.what;
+    EXPECT_EQ(native.Count(compiled::Action::kObject), each.objects) << each.what;
+    EXPECT_EQ(native.Count(compiled::Action::kCall), 0) << each.what;
+  }
+}
+
 TEST(NativeLoop, HandsItsRegistersToTheInterpreterWhereACheckFails) {
   const std::string text = LoopText(
       "%seven = Const() value=int32{7} : int32\n%d = Sub(%seven, %i) : int32\n"

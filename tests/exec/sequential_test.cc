@@ -64,9 +64,9 @@ func @half(%x: float32) -> (y: float32) {
 
 // As a damaged graph has it: nothing may read it as what it says that it is.
 TEST(SequentialLoop, HasNoConstantOfAnotherTypeThanItSays) {
-  const std::string text =
-      LoopText("%wrong = Const() value=quint8{3} dtype=float32 : float32\n"
-               "%y = Mul(%x, %wrong) : float32\n%m = Identity(%l) : variant");
+  const std::string text = LoopText(
+      "%wrong = Const() value=quint8{3} dtype=float32 : float32\n"
+      "%y = Mul(%x, %wrong) : float32\n%m = Identity(%l) : variant");
   EXPECT_FALSE(RunsOnRegisters(text));
   for (const EngineKind engine : kEngineKinds) {
     const absl::Status status =

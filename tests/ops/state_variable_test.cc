@@ -1,5 +1,8 @@
 // Variables behind references and handles: initialisation, updates, scatters, gathers, optimisers.
+#include <bit>
 #include <cmath>
+#include <optional>
+#include <thread>
 
 #include "ops/resource_run.h"
 #include "ops/state/variable.h"
@@ -455,6 +458,46 @@ TEST(CapturedVariable, KeepsTheValueThatItHad) {
   ASSERT_TRUE(run.Try("AssignVariableOp", {handle, Tensor::Vector<float>({3, 4})}, as_float).ok());
   EXPECT_EQ(Values<float>(run.Run("_CapturedValue", {handle, captured}, as_float)),
             (std::vector<float>{1, 2}));
+}
+
+TEST(VariableObject, GivesTheBytesOfAScalarWithoutItsLock) {
+  VariableObject variable("v", DType::kFloat, PartialShape::Unknown());
+  EXPECT_EQ(variable.ReadScalar(), std::nullopt);
+  variable.Assign(Tensor::Scalar(1.5f));
+  EXPECT_EQ(variable.ReadScalar(), std::bit_cast<uint32_t>(1.5f));
+  {
+    VariableLock lock(variable);
+    EXPECT_EQ(variable.ReadScalar(), std::nullopt) << "it may be changing";
+    lock.value(variable) = Tensor::Scalar(2.5f);
+  }
+  EXPECT_EQ(variable.ReadScalar(), std::bit_cast<uint32_t>(2.5f));
+  variable.Assign(Tensor::FromValues<float>({1, 2}, Shape::Vector(2)));
+  EXPECT_EQ(variable.ReadScalar(), std::nullopt);
+  variable.Assign(Tensor::Scalar(3.5f));
+  variable.Destroy();
+  EXPECT_EQ(variable.ReadScalar(), std::nullopt);
+}
+
+// Readers never see one half of an old value and one of a new one, nor an older value after a
+// newer.
+TEST(VariableObject, ConcurrentReadersSeeWholeValues) {
+  VariableObject variable("v", DType::kInt64, PartialShape::Unknown());
+  const auto value_of = [](int64_t k) { return k << 32 | k; };
+  variable.Assign(Tensor::Scalar(value_of(0)));
+  constexpr int64_t kLast = 20'000;
+  std::thread writer([&] {
+    for (int64_t k = 1; k <= kLast; ++k) variable.Assign(Tensor::Scalar(value_of(k)));
+  });
+  int64_t newest = 0;
+  while (newest < kLast) {
+    const std::optional<uint64_t> bytes = variable.ReadScalar();
+    if (!bytes) continue;
+    const auto k = static_cast<int64_t>(*bytes & 0xffffffff);
+    ASSERT_EQ(static_cast<int64_t>(*bytes), value_of(k));
+    ASSERT_GE(k, newest);
+    newest = k;
+  }
+  writer.join();
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ std::string Explain(const RegisterLoop& loop) {
 
 }  // namespace
 
-std::string ExplainLoops(const Program& program) {
+std::vector<std::string> ExplainLoops(const Program& program) {
   lower::ProgramFacts facts(program);
   facts.InferMainShapes({});
   HashSet<const Node*> within;
@@ -64,10 +64,10 @@ std::string ExplainLoops(const Program& program) {
   };
   look(program.main());
   for (const auto& [name, function] : program.functions()) look(*function);
-  std::string text;
-  for (const auto& [node, line] : lines)
-    if (!within.contains(node)) absl::StrAppend(&text, line, "\n");
-  return text;
+  std::vector<std::string> explained;
+  for (auto& [node, line] : lines)
+    if (!within.contains(node)) explained.push_back(std::move(line));
+  return explained;
 }
 
 }  // namespace gyre::sequential

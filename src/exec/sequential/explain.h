@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ir/program.h"
 
@@ -13,6 +14,6 @@ namespace gyre::sequential {
 //   loop: native code once it is hot
 //   nest (and inner within it): native code once it is hot; interpreted in it: v (Pack)
 //   print: tokens, since p (Print) in @step has an effect
-std::string ExplainLoops(const Program& program);
+std::vector<std::string> ExplainLoops(const Program& program);
 
 }  // namespace gyre::sequential

@@ -63,12 +63,11 @@ std::optional<Place> PlaceOf(const KernelContext& ctx, int first, bool from_end)
   return place;
 }
 
-// As StridedSlice has it, errors included.
+// For what PlaceOf does not find: StridedSlice says what is wrong.
 absl::Status Slice(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const Tensor begin, IndicesFrom(ctx, 1));
   const int64_t count = begin.dim(0);
-  GYRE_ASSIGN_OR_RETURN(const Tensor ones, ctx.AllocateZeros(begin.dtype(), Shape::Vector(count)));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> strides, EvaluateOp("OnesLike", {ones}));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> strides, EvaluateOp("OnesLike", {begin}));
   GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> slice,
                         EvaluateOp("StridedSlice", {ctx.input(0), begin, begin, strides[0]},
                                    {{"shrink_axis_mask", (int64_t{1} << count) - 1}}));
@@ -79,7 +78,7 @@ absl::Status Slice(KernelContext& ctx) {
 absl::Status Element(KernelContext& ctx) {
   const Tensor& input = ctx.input(0);
   const std::optional<Place> place = PlaceOf(ctx, 1, /*from_end=*/true);
-  if (!place || !IsTrivial(input.dtype())) return Slice(ctx);
+  if (!place) return Slice(ctx);
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(input.dtype(), place->shape));
   const size_t size = DTypeSize(input.dtype());
   if (out.bytes() > 0) {
@@ -92,7 +91,7 @@ absl::Status Element(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// As TensorScatterUpdate has it, errors included.
+// The same of TensorScatterUpdate.
 absl::Status Scatter(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const Tensor indices, IndicesFrom(ctx, 2));
   const Tensor updates = ctx.input(1);
@@ -105,7 +104,7 @@ absl::Status Scatter(KernelContext& ctx) {
 absl::Status SetElement(KernelContext& ctx) {
   const std::optional<Place> place = PlaceOf(ctx, 2, /*from_end=*/false);
   const Tensor& value = ctx.input(1);
-  if (!place || !IsTrivial(value.dtype()) || value.shape() != place->shape) return Scatter(ctx);
+  if (!place || value.shape() != place->shape) return Scatter(ctx);
   Tensor changed = ctx.TakeInput(0);
   if (!changed.IsUnique()) {
     GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(changed.dtype(), changed.shape()));

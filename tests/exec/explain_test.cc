@@ -1,0 +1,62 @@
+// What is said of how the loops of a program run.
+#include "exec/sequential/explain.h"
+
+#include "absl/strings/str_cat.h"
+#include "exec/register_loop.h"
+#include "gmock/gmock.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::string> Explained(const std::string& text) {
+  return sequential::ExplainLoops(SessionFor(text)->program());
+}
+
+TEST(ExplainLoops, SaysWhatIsNativeAndWhatOfItIsInterpreted) {
+  EXPECT_THAT(
+      Explained(LoopText("%y = Sin(%x) : float32\n%m = TensorListPushBack(%l, %y) : variant")),
+      ElementsAre("loop: native code once it is hot"));
+  EXPECT_THAT(
+      Explained(LoopText("%v = Pack(%x, %x) : float32\n%zero = Const() value=int32{0} : int32\n"
+                         "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant")),
+      ElementsAre("loop: native code once it is hot; interpreted in it: v (Pack), y (Sum)"));
+}
+
+TEST(ExplainLoops, NamesTheLoopsWithinOne) {
+  EXPECT_THAT(Explained(LoopText("%w = StatelessWhile(%x) cond=@big body=@half : float32\n"
+                                 "%y = Identity(%w) : float32\n%m = Identity(%l) : variant",
+                                 R"(
+func @big(%x: float32) -> (p: bool) {
+  %one = Const() value=float32{1} : float32
+  %p = Greater(%x, %one) : bool
+  return %p
+}
+func @half(%x: float32) -> (y: float32) {
+  %two = Const() value=float32{2} : float32
+  %y = Div(%x, %two) : float32
+  return %y
+}
+)")),
+              ElementsAre("loop (and w within it): native code once it is hot"));
+}
+
+TEST(ExplainLoops, SaysWhatStandsInTheWay) {
+  const auto why = [](const std::string& body, const std::string& shape = "()") {
+    return Explained(LoopText(body + "\n%m = Identity(%l) : variant", "", shape));
+  };
+  EXPECT_THAT(why("%y = Print(%x, %x) message=\"x\" : float32"),
+              ElementsAre("loop: tokens, since y (Print) in @step has an effect"));
+  EXPECT_THAT(why("%y = Mul(%x, %x) : float32", "(64,64)"),
+              ElementsAre("loop: tokens, since y (Mul) in @step handles what is not known to be "
+                          "small"));
+  EXPECT_THAT(why("%s = Const() value=int32[0]{} : int32\n"
+                  "%y = RandomUniform(%s) dtype=float32 : float32"),
+              ElementsAre("loop: tokens, since y (RandomUniform) in @step draws random numbers, "
+                          "waits or has no kernel"));
+}
+
+}  // namespace
+}  // namespace gyre::testing
