@@ -1,5 +1,6 @@
 """Items of tensors that are assigned, as numpy does it, and items of lists at traced indices."""
 
+import gc
 import inspect
 import types
 
@@ -449,3 +450,22 @@ def test_arrays_of_numpy_change_while_they_are_made():
 
     total, n = f(gyre.constant(5))
     assert total.numpy().tolist() == [0, 11, 2] and int(n) == 5
+
+
+def test_arrays_that_were_seen_are_not_kept():
+    from gyre._impl.tracing import effects
+
+    @gyre.function
+    def f(n):
+        arrays = [np.zeros(3) for _ in range(20)]
+        for array in arrays:
+            array[0] = 1.0
+        total = 0.0
+        for _ in gyre.range(n):
+            total += float(arrays[0][0])
+        return total
+
+    before = len(effects._active.arrays)
+    assert float(f(gyre.constant(2))) == 2
+    gc.collect()
+    assert len(effects._active.arrays) <= before

@@ -275,9 +275,19 @@ def check_item(owner, value, written):
 
 def see_array(array):
     """Notes that an array of numpy is there, outside of blocks whose tracing is yet to begin."""
-    found = _active.arrays.get(id(array))
+    arrays, key = _active.arrays, id(array)
+    found = arrays.get(key)
     if found is None or found[0]() is not array or found[1] > len(_active.watches):
-        _active.arrays[id(array)] = weakref.ref(array), len(_active.watches)
+        arrays[key] = (
+            weakref.ref(array, functools.partial(_forget, arrays, key)),
+            len(_active.watches),
+        )
+
+
+def _forget(arrays, key, array):
+    """An array is gone: unless another one has its place already."""
+    if key in arrays and arrays[key][0] is array:
+        del arrays[key]
 
 
 def check_array(array, key, value, written):
