@@ -1,6 +1,8 @@
 # libgyre_compiled.so, of src/compiled/llvm: the code generator. A library of its own, loaded by
 # compiled/library.cc when the first loop is compiled: LLVM is larger than all of Gyre. Built where
-# LLVM 19 and its clang are; without it, loops are interpreted.
+# LLVM 19 and its clang are; without it, loops are interpreted. LLVM is built in, with all its names
+# hidden: another LLVM in the process is none of its business, and its objects are not taken from
+# threads that compile when the process ends (compiled/llvm/at_exit.cc).
 #
 # Kernels' files are compiled twice: to what libgyre.so is made of, and by clang to bitcode, of which
 # pack_scalars keeps the functions that compute single elements. So generated code has them from the
@@ -11,14 +13,24 @@ set(GYRE_COMPILED_NAME libgyre_compiled.so.${PROJECT_VERSION_MAJOR}.${PROJECT_VE
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiled/library.cc PROPERTIES
   COMPILE_DEFINITIONS "GYRE_COMPILED_LIBRARY=\"${GYRE_COMPILED_NAME}\"")
 find_program(GYRE_LLVM_CLANG clang++-19)
-find_path(GYRE_LLVM_INCLUDE llvm/ExecutionEngine/Orc/LLJIT.h HINTS /usr/lib/llvm-19/include)
-find_library(GYRE_LLVM NAMES LLVM-19 HINTS /usr/lib/llvm-19/lib)
+find_program(GYRE_LLVM_CONFIG llvm-config-19)
+
+# Sets `result` to the words that llvm-config prints.
+function(gyre_llvm_config result)
+  execute_process(COMMAND ${GYRE_LLVM_CONFIG} --link-static ${ARGN}
+    OUTPUT_VARIABLE words OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  separate_arguments(words UNIX_COMMAND "${words}")
+  set(${result} ${words} PARENT_SCOPE)
+endfunction()
 
 function(gyre_codegen)
-  if(NOT GYRE_LLVM_CLANG OR NOT GYRE_LLVM_INCLUDE OR NOT GYRE_LLVM)
+  if(NOT GYRE_LLVM_CLANG OR NOT GYRE_LLVM_CONFIG)
     message(STATUS "No LLVM 19 with clang: loops will not be compiled")
     return()
   endif()
+  gyre_llvm_config(include --includedir)
+  gyre_llvm_config(libraries --ldflags --libs --system-libs
+    orcjit native passes bitreader bitwriter irreader linker)
   add_executable(gyre_pack_scalars ${CMAKE_SOURCE_DIR}/src/compiled/llvm/pack/main.cc)
   gyre_scalar_bitcode(bitcode)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compiled/llvm/*.cc)
@@ -30,9 +42,10 @@ function(gyre_codegen)
     COMPILE_DEFINITIONS "GYRE_SCALAR_BITCODE=\"${bitcode}\"" OBJECT_DEPENDS ${bitcode})
   foreach(target IN ITEMS gyre_pack_scalars gyre_codegen)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
-    target_include_directories(${target} SYSTEM PRIVATE ${GYRE_LLVM_INCLUDE})
-    target_link_libraries(${target} PRIVATE ${GYRE_LLVM} gyre::absl)
+    target_include_directories(${target} SYSTEM PRIVATE ${include})
+    target_link_libraries(${target} PRIVATE ${libraries} gyre::absl)
   endforeach()
+  target_link_options(gyre_codegen PRIVATE -Wl,--exclude-libs,ALL)
   install(TARGETS gyre_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 

@@ -2,17 +2,13 @@
 
 #include <dlfcn.h>
 
-#include <cstdlib>
-
 #include "absl/strings/str_cat.h"
 #include "base/shipped_library.h"
-#include "compiled/use.h"
 
 namespace gyre::compiled {
 namespace {
 
 absl::StatusOr<const CompilerLibrary*> Load() {
-  const LoadOfCompiler load;
   const absl::StatusOr<void*> library = OpenShippedLibrary(GYRE_COMPILED_LIBRARY);
   if (!library.ok()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -25,8 +21,6 @@ absl::StatusOr<const CompilerLibrary*> Load() {
     return absl::FailedPreconditionError(
         absl::StrCat(GYRE_COMPILED_LIBRARY, " is of another version of Gyre"));
   }
-  // Behind what the library has registered: it comes before that.
-  std::atexit(&StopCompiling);
   return entry;
 }
 

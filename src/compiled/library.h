@@ -16,7 +16,7 @@ struct CompilerLibrary {
   CompileFn compile = nullptr;
 };
 
-// Loads it. Requirement: the thread has a UseOfCompiler. FAILED_PRECONDITION, with what to install,
+// Loads it. Requirement: the thread has a NoFork. FAILED_PRECONDITION, with what to install,
 // where it is not there or of another version.
 absl::StatusOr<const CompilerLibrary*> LoadCompiler();
 

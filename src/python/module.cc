@@ -1,6 +1,5 @@
 // The module `gyre._gyre`: what the Python package is made of. python/gyre/_gyre.pyi says what is
 // in it.
-#include "compiled/use.h"
 #include "python/python.h"
 
 NB_MODULE(_gyre, m) {
@@ -29,7 +28,4 @@ NB_MODULE(_gyre, m) {
   BindTools(m);
   BindModels(m);
   BindFiles(m);
-  // Daemon threads may be inside loops that are about to be compiled when Python ends.
-  nb::module_::import_("atexit").attr("register")(
-      nb::cpp_function([] { gyre::StopCompiling(); }, nb::call_guard<nb::gil_scoped_release>()));
 }

@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/out_of_memory.h"
 #include "base/work.h"
-#include "compiled/use.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
 #include "ir/verifier.h"
@@ -322,9 +321,7 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   return results;
 }
 
-Session::Session(std::shared_ptr<State> state) : state_(std::move(state)) {
-  compiled::StopCompilingAtExit();  // the library may have been loaded by another thread
-}
+Session::Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Load(const std::string& path,

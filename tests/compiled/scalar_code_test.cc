@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compiled/library.h"
-#include "compiled/use.h"
+#include "base/fork.h"
 #include "gtest/gtest.h"
 #include "ops/registry.h"
 #include "support/op_fuzz.h"
@@ -41,7 +41,7 @@ compiled::Region RegionOf(const ScalarCode& code, const Node& node) {
 class ScalarCodes : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ScalarCodes, GiveTheBitsOfTheirKernels) {
-  const compiled::UseOfCompiler use;
+  const NoFork no_fork;
   const auto library = compiled::LoadCompiler();
   ASSERT_TRUE(library.ok()) << library.status();
   const OpDef& op = *Ops().Find(GetParam());

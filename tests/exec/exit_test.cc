@@ -86,5 +86,23 @@ TEST_F(AtExit, OnAnyThread) {
   }
 }
 
+// A handler of exit() takes so long that all of it, from loading the code generator to native code,
+// happens meanwhile.
+TEST_F(AtExit, WhileHandlersRun) {
+  for (int ms = 0; ms < 30; ms += 3) {
+    EXPECT_EXIT(
+        {
+          std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(60)); });
+          RunAndLeave(2);
+          std::thread([ms] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+            std::exit(0);
+          }).join();
+        },
+        ::testing::ExitedWithCode(0), "")
+        << ms;
+  }
+}
+
 }  // namespace
 }  // namespace gyre::testing

@@ -4,9 +4,9 @@
 #include <new>
 #include <utility>
 
+#include "base/fork.h"
 #include "base/status.h"
 #include "compiled/library.h"
-#include "compiled/use.h"
 #include "exec/sequential/background.h"
 #include "exec/sequential/liveness.h"
 
@@ -248,20 +248,14 @@ class RegionWriter {
 NativeLoop::NativeLoop(std::optional<int64_t> at_once_after) : at_once_after_(at_once_after) {}
 
 NativeLoop::~NativeLoop() {
-  if (owned_ == nullptr) return;
-  const compiled::UseOfCompiler use;
-  if (use.allowed()) {
-    owned_ = nullptr;
-  } else {
-    (void)owned_.release();
-  }
+  const NoFork no_fork;
+  owned_ = nullptr;
 }
 
 bool NativeLoop::MakeRegion(const RegisterLoop& loop) { return RegionWriter(loop).Write(region_); }
 
 absl::Status NativeLoop::Compile() {
-  const compiled::UseOfCompiler use;
-  if (!use.allowed()) return absl::CancelledError("the process is about to end");
+  const NoFork no_fork;
   GYRE_ASSIGN_OR_RETURN(const compiled::CompilerLibrary* const library, compiled::LoadCompiler());
   GYRE_ASSIGN_OR_RETURN(owned_, library->compile(region_));
   code_.store(owned_.get(), std::memory_order_release);
