@@ -23,7 +23,7 @@ namespace gyre::compiled {
 
 enum class Action : uint8_t {
   kScalar,       // one element: inputs to `output` by `code`
-  kObject,       // inputs to outputs, tensors among them, by `object`
+  kObject,       // inputs to outputs, tensors among them, by `object`; or else as kCall
   kMove,         // inputs[0] to `output`
   kLeave,        // stops before this instruction unless inputs[0] is true
   kJump,         // to targets[0]

@@ -92,11 +92,10 @@ bool DeviceName::Matches(const DeviceName& device) const {
 
 absl::StatusOr<DeviceName> DeviceName::Intersect(const DeviceName& other) const {
   DeviceName both;
-  // All parts, so that `both` is complete either way.
-  const bool same = Join(job, other.job, both.job) & Join(replica, other.replica, both.replica) &
-                    Join(task, other.task, both.task) & Join(type, other.type, both.type) &
-                    Join(id, other.id, both.id);
-  if (same) return both;
+  if (Join(job, other.job, both.job) && Join(replica, other.replica, both.replica) &&
+      Join(task, other.task, both.task) && Join(type, other.type, both.type) &&
+      Join(id, other.id, both.id))
+    return both;
   return absl::InvalidArgumentError(
       absl::StrCat("no device is both ", ToString(), " and ", other.ToString()));
 }

@@ -28,13 +28,16 @@
 namespace gyre::grad {
 namespace {
 
-// An empty list of what `e` is; `shape` is what is known of the elements.
+// An element shape, as ops on lists take it.
+Expr ElementShape(ExprBuilder& builder, const PartialShape& shape) {
+  if (!shape.has_rank()) return builder.Int(-1);
+  const std::vector<int32_t> known(shape.dims().begin(), shape.dims().end());
+  return builder.Ints(known);
+}
+
+// An empty list of elements of which `shape` is known.
 Expr EmptyList(ExprBuilder& builder, DType dtype, const PartialShape& shape) {
-  Expr dims = builder.Int(-1);
-  if (shape.has_rank()) {
-    const std::vector<int32_t> known(shape.dims().begin(), shape.dims().end());
-    dims = builder.Ints(known);
-  }
+  const Expr dims = ElementShape(builder, shape);
   return builder.Op("EmptyTensorList", {dims, builder.Int(-1)}, {{"element_dtype", dtype}});
 }
 
@@ -378,11 +381,12 @@ class LoopGradient {
   std::vector<Expr> FetchSaved(ExprBuilder& exprs) {
     SavedValues::Given given;
     given.listed.resize(saved_->listed().size());
-    const Expr any_shape = exprs.Int(-1);
     for (size_t i = 0; i < lists_.size(); ++i) {
+      // Who knows nothing of the list's origin (a tape runs this by itself) learns it from here.
+      const Expr shape = ElementShape(exprs, ShapeOfSaved(saved_->listed()[lists_[i][0]]));
       for (auto member = lists_[i].rbegin(); member != lists_[i].rend(); ++member) {
         const std::vector<Expr> popped =
-            exprs.Ops("TensorListPopBack", {vars_[i].next, any_shape},
+            exprs.Ops("TensorListPopBack", {vars_[i].next, shape},
                       {{"element_dtype", TypeOfSaved(saved_->listed()[*member])}}, 2);
         vars_[i].next = popped[0];
         given.listed[*member] = popped[1];

@@ -78,6 +78,29 @@ TEST(NativeElements, ReadAMatrix) {
   ExpectAgreement(text, TableFeeds(51, *Shape::Make({50, 30})), kAll);
 }
 
+// Up to three indices are native, more are called.
+TEST(NativeElements, ReadAndChangeByManyIndices) {
+  struct Case {
+    std::string indices, shape, ones;
+    std::vector<int64_t> dims;
+  };
+  for (const Case& c : {Case{"%k, %i", "(?,?)", "1, 1", {7, 30}},
+                        Case{"%i, %k, %k", "(?,?,?)", "1, 1, 1", {30, 7, 7}},
+                        Case{"%k, %i, %k, %k", "(?,?,?,?)", "1, 1, 1, 1", {7, 30, 7, 7}}}) {
+    const size_t count = c.dims.size();
+    const std::string text = TableLoop(
+        absl::StrCat("%seven = Const() value=int32{7} : int32\n%k = FloorMod(%i, %seven) : int32\n"
+                     "%all_ones = Const() value=int32[", count, "]{", c.ones, "} : int32\n"
+                     "%at = Pack(", c.indices, ") : int32\n"
+                     "%e = StridedSlice(%a, %at, %at, %all_ones) shrink_axis_mask=",
+                     (1 << count) - 1, " : float32\n%y = AddV2(%x, %e) : float32\n",
+                     "%b = TensorScatterUpdate(%a, %at, %y) : float32"),
+        "", c.shape);
+    for (const int n : {1, 30, 31})
+      ExpectAgreement(text, TableFeeds(n, *Shape::Make(c.dims)), kAll);
+  }
+}
+
 constexpr char kWrites[] =
     "%at = Pack(%i) : int32\n%b = TensorScatterUpdate(%a, %at, %y) : float32";
 

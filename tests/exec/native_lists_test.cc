@@ -63,6 +63,48 @@ TEST(NativeLists, GetAndSet) {
   for (const int n : {0, 1, 40, 1100}) ExpectAgreement(text, LoopFeeds(n, 0.3f), kAll);
 }
 
+TEST(NativeLists, GrowWhereAnElementIsSetBehindTheirEnd) {
+  const auto text = [](const std::string& index) {
+    return LoopText(absl::StrCat("%two = Const() value=int32{2} : int32\n", index,
+                                 "%y = Cos(%x) : float32\n%m = TensorListSetItem(%l, %k, %y) "
+                                 "resize_if_index_out_of_bounds=true : variant"));
+  };
+  for (const int n : {0, 1, 40, 1100}) {
+    ExpectAgreement(text("%k = Identity(%i) : int32\n"), LoopFeeds(n, 0.3f), kAll);
+    ExpectAgreement(text("%k = Mul(%i, %two) : int32\n"), LoopFeeds(n, 0.3f), kAll);
+  }
+  ExpectAgreement(text("%k = Sub(%two, %i) : int32\n"), LoopFeeds(9, 0.3f), kAll);
+}
+
+// An op that native code leaves to the interpreter in every third iteration only.
+TEST(NativeLists, AskTheInterpreterForSingleElements) {
+  const std::string text = LoopText(
+      absl::StrCat(kScalarShape,
+                   "%three = Const() value=int32{3} : int32\n%r = FloorMod(%i, %three) : int32\n"
+                   "%a = TensorListPushBack(%l, %x) : variant\n%k = AddV2(%i, %one) : int32\n"
+                   "%b = TensorListResize(%a, %k) : variant\n"
+                   "%p = Equal(%r, %one) : bool\n"
+                   "%c = If(%p, %b, %k) then_branch=@longer else_branch=@same : variant\n"
+                   "%g = TensorListGetItem(%c, %i, %s) element_dtype=float32 : float32\n"
+                   "%h = AddV2(%g, %x) : float32\n%y = Cos(%h) : float32\n"
+                   "%q = TensorListPopBack(%c, %s) element_dtype=float32 : (variant, float32)\n"
+                   "%m = TensorListSetItem(%q, %zero_index, %q:1) "
+                   "resize_if_index_out_of_bounds=true : variant\n"
+                   "%zero_index = Const() value=int32{0} : int32"),
+      R"(
+func @longer(%a: variant, %k: int32) -> (m: variant) {
+  %two = Const() value=int32{2} : int32
+  %more = AddV2(%k, %two) : int32
+  %m = TensorListResize(%a, %more) : variant
+  return %m
+}
+func @same(%a: variant, %k: int32) -> (m: variant) {
+  return %a
+}
+)");
+  for (const int n : {1, 2, 3, 40}) ExpectAgreement(text, LoopFeeds(n, 0.5f), kAll);
+}
+
 TEST(NativeLists, KeepWhatOthersStillHave) {
   // %a is read again behind each change that is made of it.
   const std::string text = LoopText(

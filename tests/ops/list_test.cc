@@ -1,4 +1,7 @@
 // Lists of tensors: values that share what they have in common, and the cost of growing them.
+#include <deque>
+#include <random>
+
 #include "ops/list/tensor_list.h"
 #include "ops/resource_run.h"
 
@@ -215,6 +218,115 @@ TEST(TensorListWork, StaysLinearWhileEveryVersionIsKept) {
   for (const int n : {100, 1'000, 10'000, 100'000}) {
     EXPECT_LE(MovesPerAppend(n, true), 4 * 32) << n;
     EXPECT_LE(MovesPerSet(n, true), 4 * 32) << n;
+  }
+}
+
+// ChunkedVector against a plain vector, of elements of few shapes, single and in runs, with copies
+// that are kept on the way.
+class ChunkedVectorModel {
+ public:
+  explicit ChunkedVectorModel(uint32_t seed) : random_(seed) {}
+
+  void ChangeAndCheck(int steps) {
+    for (int step = 0; step < steps; ++step) {
+      Change();
+      if (step % 10 == 0) kept_.emplace_back(elements_, want_);
+      if (kept_.size() > 3) kept_.pop_front();
+      Check(elements_, want_);
+      for (const auto& [elements, want] : kept_) Check(elements, want);
+    }
+  }
+
+ private:
+  using Model = std::vector<std::vector<float>>;  // the elements' values; empty: nothing is stored
+
+  int Draw(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
+
+  void Change() {
+    const int size = static_cast<int>(want_.size());
+    switch (Draw(7)) {
+      case 0: {
+        const int n = Draw(150);
+        ASSERT_TRUE(elements_.Resize(n, {}).ok());
+        want_.resize(static_cast<size_t>(n));
+        return;
+      }
+      case 1:
+        if (size == 0) return;
+        want_.pop_back();
+        ASSERT_TRUE(elements_.DropLast({}).ok());
+        return;
+      case 2: {
+        if (size == 0) return;
+        const int i = Draw(size);
+        want_[static_cast<size_t>(i)].clear();
+        ASSERT_TRUE(elements_.Clear(i, {}).ok());
+        return;
+      }
+      case 3: {
+        const float value = Next();
+        want_.push_back({value});
+        ASSERT_TRUE(elements_.AppendScalar(&value, {}).ok());
+        return;
+      }
+      case 4: {
+        if (size == 0) return;
+        const int i = Draw(size);
+        const float value = Next();
+        want_[static_cast<size_t>(i)] = {value};
+        ASSERT_TRUE(elements_.SetScalar(i, &value, {}).ok());
+        return;
+      }
+      default: {
+        if (size == 0) return;
+        const int i = Draw(size), n = 1 + Draw(size - i);
+        const int64_t each = std::vector<int64_t>{1, 1, 2, 40}[static_cast<size_t>(Draw(4))];
+        std::vector<float> values(static_cast<size_t>(n * each));
+        for (float& value : values) value = Next();
+        for (int k = 0; k < n; ++k)
+          want_[static_cast<size_t>(i + k)].assign(values.begin() + k * each,
+                                                   values.begin() + (k + 1) * each);
+        ASSERT_TRUE(elements_.SetRun(i, n, ShapeOf(each), values.data(), {}).ok());
+      }
+    }
+  }
+  float Next() { return static_cast<float>(++last_); }
+  static Shape ShapeOf(int64_t each) { return each == 1 ? Shape() : Shape::Vector(each); }
+
+  static void Check(const ChunkedVector& elements, const Model& want) {
+    ASSERT_EQ(elements.size(), static_cast<int64_t>(want.size()));
+    for (int64_t i = 0; i < elements.size();) {
+      const ChunkedVector::Item item = elements.PeekRun(i);
+      ASSERT_GE(item.run, 1);
+      ASSERT_LE(i + item.run, elements.size());
+      for (int64_t k = 0; k < item.run; ++k) {
+        const std::vector<float>& values = want[static_cast<size_t>(i + k)];
+        const ChunkedVector::Item one = elements.Peek(i + k);
+        ASSERT_EQ(one.data == nullptr, values.empty()) << i + k;
+        ASSERT_EQ(item.data == nullptr, values.empty()) << i + k;
+        if (values.empty()) continue;
+        const auto n = static_cast<int64_t>(values.size());
+        ASSERT_EQ(*one.shape, ShapeOf(n));
+        ASSERT_EQ(*item.shape, ShapeOf(n));
+        ASSERT_EQ(static_cast<const float*>(item.data) + k * n, one.data) << i + k;
+        ASSERT_TRUE(std::equal(values.begin(), values.end(), static_cast<const float*>(one.data)));
+      }
+      i += item.run;
+    }
+  }
+
+  std::mt19937 random_;
+  ChunkedVector elements_{DType::kFloat};
+  Model want_;
+  std::deque<std::pair<ChunkedVector, Model>> kept_;
+  int last_ = 0;
+};
+
+TEST(TensorList, HoldsWhatAPlainVectorWould) {
+  for (uint32_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    ChunkedVectorModel(seed).ChangeAndCheck(120);
+    if (HasFatalFailure()) return;
   }
 }
 

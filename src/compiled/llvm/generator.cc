@@ -200,7 +200,7 @@ class Generator {
     Branch(done, then, undone);
     b_.SetInsertPoint(undone);
     for (llvm::Value* const value : retained) CallWith(&Release, value);
-    b_.CreateBr(StopBefore(at, at));
+    CallInterpreter(at, op);
     b_.SetInsertPoint(then);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (!op.is_last[i]) continue;
@@ -284,7 +284,8 @@ class Generator {
       case Action::kJumpByIndex:
         return WriteJumpByIndex(op);
       case Action::kCall:
-        return WriteCall(at, op);
+        ReleaseOutputs(op);
+        return CallInterpreter(at, op);
       case Action::kRelease:
         for (const uint32_t cell : op.inputs) ReleaseCell(cell);
         b_.CreateBr(BlockAt(at + 1));
@@ -343,9 +344,13 @@ class Generator {
     return call;
   }
 
-  void WriteCall(uint32_t at, const Instruction& op) {
-    ReleaseOutputs(op);
-    for (const uint32_t cell : op.inputs) StoreCell(cell);
+  bool IsCell(uint32_t reg) const { return region_.cell_bytes[reg] != 0; }
+
+  // Has the interpreter run the instruction, and goes on behind it. Requirement: its outputs hold
+  // no objects.
+  void CallInterpreter(uint32_t at, const Instruction& op) {
+    for (const uint32_t reg : op.inputs)
+      if (IsCell(reg)) StoreCell(reg);
     for (size_t i = 0; i < op.inputs.size(); ++i)
       if (op.is_last[i]) Empty(op.inputs[i]);
     StoreIterations();
@@ -359,7 +364,8 @@ class Generator {
       if (!llvm::is_contained(op.outputs, cell)) live.push_back(cell);
     WriteStop(live, kStopped);
     b_.SetInsertPoint(then);
-    for (const uint32_t cell : op.outputs) LoadCell(cell);
+    for (const uint32_t reg : op.outputs)
+      if (IsCell(reg)) LoadCell(reg);
     b_.CreateBr(BlockAt(at + 1));
   }
 

@@ -254,7 +254,7 @@ class Compiler {
     Registers registers(function->nodes.size());
     for (const NodeId id : facts.order) {
       const Node& node = function->node(id);
-      if (facts.has_effect[id] && !ReadsVariable(node))
+      if (facts.has_effect[id] && !HasOrderedEffect(node))
         return Refuse(*function, node, "has an effect");
       if (!FitsLimits()) return false;
       if (!WriteNode(*function, node, scope, args, depth, registers)) return false;
@@ -267,9 +267,12 @@ class Compiler {
     return true;
   }
 
-  // The one effect that such a loop may have: another thread may write what it reads, but the loop
-  // itself writes nothing, so reads need no order among each other.
-  static bool ReadsVariable(const Node& node) { return node.role() == Role::kReadsAll; }
+  // The effects that such a loop may have, on what other threads may read and write meanwhile. Their
+  // order is that of the instructions: what edges say, and one iteration after the other.
+  static bool HasOrderedEffect(const Node& node) {
+    return node.op != nullptr && (node.op->traits.effect == Effect::kRead ||
+                                  node.op->traits.effect == Effect::kWrite);
+  }
 
   bool WriteNode(const Function& function, const Node& node, int scope,
                  absl::Span<const uint32_t> args, int depth, Registers& registers) {
@@ -380,7 +383,7 @@ class Compiler {
       return true;
     }
     if (node.kind() == OpKind::kNoOp) return true;
-    if (node.op == nullptr || (node.op->stateful() && !ReadsVariable(node))) return false;
+    if (node.op == nullptr || (node.op->stateful() && !HasOrderedEffect(node))) return false;
     absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
     if (!kernel.ok() || kernel->run == nullptr) return false;
     Instruction& op = Emit(Action::kRun, inputs);
@@ -478,7 +481,7 @@ class Compiler {
     for (int slot = 0; slot < node_.num_outputs(); ++slot) ++readers[slot];
     for (const Input& input : loop_->inputs) ++readers[input.reg];
     for (auto op = loop_->code.rbegin(); op != loop_->code.rend(); ++op) {
-      if (op->action != Action::kRun ||
+      if (op->action != Action::kRun || op->node->op->traits.effect == Effect::kWrite ||
           (!FailsByShapesAtMost(*op->node) && !packs_.contains(op->node)))
         continue;
       const auto is_read = [&](uint32_t i) { return readers[op->output + i] > 0; };

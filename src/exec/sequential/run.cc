@@ -228,12 +228,15 @@ class Machine {
 
   DType ObjectType(uint32_t cell) const { return loop_.native->region().objects[cell]; }
   bool IsObject(uint32_t cell) const { return ObjectType(cell) != DType::kInvalid; }
+  bool IsCell(uint32_t reg) const { return loop_.native->region().cell_bytes[reg] != 0; }
 
-  // From registers to their cells: whether they hold such scalars and objects. Else nothing is
-  // moved.
-  bool FetchAll(absl::Span<const uint32_t> cells) {
-    if (!absl::c_all_of(cells, [&](uint32_t cell) { return Fits(cell); })) return false;
-    for (const uint32_t cell : cells) Fetch(cell);
+  // From registers, as far as they are cells, to these: whether they hold such scalars and objects.
+  // Else nothing is moved.
+  bool FetchAll(absl::Span<const uint32_t> registers) {
+    if (!absl::c_all_of(registers, [&](uint32_t reg) { return !IsCell(reg) || Fits(reg); }))
+      return false;
+    for (const uint32_t reg : registers)
+      if (IsCell(reg)) Fetch(reg);
     return true;
   }
   bool Fits(uint32_t cell) const {
@@ -279,7 +282,8 @@ class Machine {
     const compiled::Instruction& cells = loop_.native->region().instructions[at];
     const Instruction& op = loop_.code[at];
     const Input* const inputs = loop_.inputs.data() + op.first_input;
-    for (size_t i = 0; i < cells.inputs.size(); ++i) SpillInput(cells, i);
+    for (size_t i = 0; i < cells.inputs.size(); ++i)
+      if (IsCell(cells.inputs[i])) SpillInput(cells, i);
     called_ = at;
     if (op.action == Action::kRun) {
       stopped_by_ = RunKernel(op, inputs);

@@ -120,61 +120,76 @@ absl::Status SetElement(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// For generated code: where a vector's element lies; null: nowhere.
-template <typename T>
-char* ElementAt(const Tensor& vector, int64_t index, bool from_end) {
-  if (vector.dtype() != DTypeOf<T> || vector.rank() != 1) return nullptr;
-  const int64_t size = vector.dim(0);
-  if (from_end && index < 0) index += size;
-  if (index < 0 || index >= size) return nullptr;
-  return static_cast<char*>(const_cast<void*>(vector.raw_data())) +
-         static_cast<size_t>(index) * sizeof(T);
+// For generated code: where the element lies that N indices name; null: nowhere.
+template <typename T, typename Index, int N>
+char* ElementAt(const Tensor& tensor, void* const* indices, bool from_end) {
+  if (tensor.dtype() != DTypeOf<T> || tensor.rank() != N) return nullptr;
+  int64_t place = 0;
+  for (int i = 0; i < N; ++i) {
+    int64_t index = *static_cast<const Index*>(indices[i]);
+    const int64_t size = tensor.dim(i);
+    if (from_end && index < 0) index += size;
+    if (index < 0 || index >= size) return nullptr;
+    place = place * size + index;
+  }
+  return static_cast<char*>(const_cast<void*>(tensor.raw_data())) +
+         static_cast<size_t>(place) * sizeof(T);
 }
 
-template <typename Index>
+template <typename Index, int N>
 struct Code {
   template <typename T>
   struct Get {
-    static constexpr absl::string_view kInputs = "tx", kOutputs = "x";
+    static constexpr absl::string_view kInputs = absl::string_view("txxx").substr(0, 1 + N);
+    static constexpr absl::string_view kOutputs = "x";
     static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
-      const char* const element =
-          ElementAt<T>(*static_cast<const Tensor*>(operands[0]),
-                       *static_cast<const Index*>(operands[1]), /*from_end=*/true);
-      if (element != nullptr) std::memcpy(operands[2], element, sizeof(T));
+      const char* const element = ElementAt<T, Index, N>(*static_cast<const Tensor*>(operands[0]),
+                                                         operands + 1, /*from_end=*/true);
+      if (element != nullptr) std::memcpy(operands[1 + N], element, sizeof(T));
       return element != nullptr;
     }
   };
   template <typename T>
   struct Set {
-    static constexpr absl::string_view kInputs = "Txx", kOutputs = "T";
+    static constexpr absl::string_view kInputs = absl::string_view("Txxxx").substr(0, 2 + N);
+    static constexpr absl::string_view kOutputs = "T";
     static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
       Tensor& input = *static_cast<Tensor*>(operands[0]);
-      char* const element = ElementAt<T>(input, *static_cast<const Index*>(operands[2]),
-                                         /*from_end=*/false);
+      char* const element =
+          ElementAt<T, Index, N>(input, operands + 2, /*from_end=*/false);
       if (element == nullptr || !input.IsUnique()) return false;
       std::memcpy(element, operands[1], sizeof(T));
-      *static_cast<Tensor*>(operands[3]) = std::move(input);
+      *static_cast<Tensor*>(operands[2 + N]) = std::move(input);
       return true;
     }
   };
 };
 
-// Generated code has them of one index.
-template <typename Index, template <typename> class C>
-absl::StatusOr<Kernel> Bind(const Node& node, KernelFactory kernel) {
-  if (NodeAttr<int64_t>(node, "N") != 1) return kernel(node);
-  return WithObjectCode<C>("T", std::move(kernel))(node);
+// Generated code has them of up to three indices.
+template <typename Index, int N>
+absl::StatusOr<Kernel> BindOf(const Node& node, bool reads) {
+  return reads ? WithObjectCode<Code<Index, N>::template Get>("T", Compute<Element>())(node)
+               : WithObjectCode<Code<Index, N>::template Set>("T", Compute<SetElement>())(node);
 }
-absl::StatusOr<Kernel> BindElement(const Node& node) {
-  return NodeAttr<DType>(node, "Index") == DType::kInt64
-             ? Bind<int64_t, Code<int64_t>::Get>(node, Compute<Element>())
-             : Bind<int32_t, Code<int32_t>::Get>(node, Compute<Element>());
+template <typename Index>
+absl::StatusOr<Kernel> Bind(const Node& node, bool reads) {
+  switch (NodeAttr<int64_t>(node, "N")) {
+    case 1:
+      return BindOf<Index, 1>(node, reads);
+    case 2:
+      return BindOf<Index, 2>(node, reads);
+    case 3:
+      return BindOf<Index, 3>(node, reads);
+    default:
+      return (reads ? Compute<Element>() : Compute<SetElement>())(node);
+  }
 }
-absl::StatusOr<Kernel> BindSetElement(const Node& node) {
-  return NodeAttr<DType>(node, "Index") == DType::kInt64
-             ? Bind<int64_t, Code<int64_t>::Set>(node, Compute<SetElement>())
-             : Bind<int32_t, Code<int32_t>::Set>(node, Compute<SetElement>());
+absl::StatusOr<Kernel> BindAny(const Node& node, bool reads) {
+  return NodeAttr<DType>(node, "Index") == DType::kInt64 ? Bind<int64_t>(node, reads)
+                                                         : Bind<int32_t>(node, reads);
 }
+absl::StatusOr<Kernel> BindElement(const Node& node) { return BindAny(node, true); }
+absl::StatusOr<Kernel> BindSetElement(const Node& node) { return BindAny(node, false); }
 
 absl::Status ElementShape(ShapeContext& c) {
   for (int i = 1; i < c.num_inputs(); ++i) GYRE_RETURN_IF_ERROR(c.RequireScalar(i));

@@ -6,7 +6,9 @@
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
+#include "ops/object_code.h"
 #include "ops/registry.h"
+#include "ops/scalar_code.h"
 #include "ops/variant_ops.h"
 
 namespace gyre {
@@ -79,6 +81,27 @@ absl::Status ComputeOnesLike(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
+// One element of OnesLike or ZerosLike, for code that is generated.
+template <typename T, int kValue>
+struct Filled {
+  static bool Scalar(const void* const*, void* output) noexcept {
+    *static_cast<T*>(output) = T(kValue);
+    return true;
+  }
+};
+
+template <int kValue>
+KernelFactory WithFilled(KernelFactory kernel) {
+  return [kernel = std::move(kernel)](const Node& node) -> absl::StatusOr<Kernel> {
+    GYRE_ASSIGN_OR_RETURN(Kernel made, kernel(node));
+    VisitType<CellTypes>(NodeAttr<DType>(node, "T"), [&](auto tag) {
+      made.scalar = &kScalarCode<Filled<typename decltype(tag)::type, kValue>>;
+      return absl::OkStatus();
+    }).IgnoreError();  // others have none
+    return made;
+  };
+}
+
 absl::Status FillBatch(BatchContext& c) {
   GYRE_RETURN_IF_ERROR(c.NeedSame(0));
   return c.EmitAs("BroadcastTo", {c.stacked_for_output(1, c.input(0)), c.with_rows(c.input(0))});
@@ -108,7 +131,7 @@ void RegisterFill(OpRegistry& ops) {
       .shape = shape::SameAsInput,
       .gradient = NotDifferentiable("the result is constant"),
       .failure = ZerosLikeFailure,
-      .kernel = Compute<ComputeZerosLike>(),
+      .kernel = WithFilled<0>(Compute<ComputeZerosLike>()),
   });
   ops.Add({
       .schema = "OnesLike(x: T) -> y: T {T: {bfloat16, half, float, double, int8, uint8, int16, "
@@ -118,7 +141,7 @@ void RegisterFill(OpRegistry& ops) {
       .shape = shape::SameAsInput,
       .gradient = NotDifferentiable("the result is constant"),
       .failure = fails::Never,
-      .kernel = Compute<ComputeOnesLike>(),
+      .kernel = WithFilled<1>(Compute<ComputeOnesLike>()),
   });
 }
 

@@ -104,6 +104,13 @@ absl::Status SetItem(KernelContext& ctx, const SetAttrs& attrs) {
   return absl::OkStatus();
 }
 
+KernelFactory SetItemKernel() {
+  const KernelFactory kernel = Compute<SetItem>();
+  return [within = WithObjectCode<list_code::SetItem>("element_dtype", kernel),
+          growing = WithObjectCode<list_code::SetItemOrGrow>("element_dtype", kernel)](
+             const Node& node) { return SetAttrs(node).resize ? growing(node) : within(node); };
+}
+
 absl::Status Resize(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(ListInput(ctx, 0).status());
   GYRE_ASSIGN_OR_RETURN(const int32_t size, Int32Input(ctx, 1, "size"));
@@ -294,7 +301,7 @@ void RegisterChanges(OpRegistry& ops) {
            .gradient = {SetItemGradient},
            .batch = {.rule = SetItemBatch, .knows_lists = true},
            .kinds = kinds::List,
-           .kernel = WithObjectCode<list_code::SetItem>("element_dtype", Compute<SetItem>())});
+           .kernel = SetItemKernel()});
   ops.Add(
       {.schema = "TensorListResize(input_handle: variant, size: int32) -> output_handle: variant",
        .doc = "The list's first `size` elements, followed by uninitialised ones if it had fewer.",

@@ -15,6 +15,8 @@ constexpr int kBits = 5;
 constexpr int kFanOut = 1 << kBits;
 // Larger elements stay in the buffers they came in.
 constexpr size_t kMaxPackedBytes = 128;
+// A leaf begins with room for so many elements, and one that is not the first of all, for all.
+constexpr int kLeastRoom = 4;
 
 // Elements below a node of this level.
 int64_t Span(int level) { return int64_t{1} << (kBits * (level + 1)); }
@@ -82,6 +84,11 @@ struct ChunkedVector::Leaf final : Node {
     if (packed) return {&shape, bytes.get() + static_cast<size_t>(j) * element_bytes};
     return {&boxes[j].shape(), boxes[j].raw_data()};
   }
+  Item PeekRun(int j) const {
+    Item item = Peek(j);
+    if (packed && Has(j)) item.run = std::countr_one(stored >> j);
+    return item;
+  }
 
   absl::StatusOr<Tensor> Get(int j, Tensor::Alloc alloc) const {
     if (!Has(j)) return Tensor();
@@ -94,7 +101,7 @@ struct ChunkedVector::Leaf final : Node {
 
   [[gnu::always_inline]] absl::Status Put(int j, Tensor&& value, Tensor::Alloc alloc,
                                           int64_t& moves) {
-    if (stored == 0) Restart(value);
+    if (stored == 0) Restart(value.shape(), IsTrivial(dtype) ? value.bytes() : SIZE_MAX);
     if (packed && value.shape() != shape) GYRE_RETURN_IF_ERROR(Unpack(alloc, moves));
     if (j >= capacity) GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
     if (packed) {
@@ -117,6 +124,28 @@ struct ChunkedVector::Leaf final : Node {
     return true;
   }
 
+  // Put of n elements, from their bytes.
+  absl::Status PutRun(int j, int n, const Shape& each, const char* from, Tensor::Alloc alloc,
+                      int64_t& moves) {
+    const size_t each_bytes = static_cast<size_t>(each.num_elements()) * DTypeSize(dtype);
+    if (stored == 0) Restart(each, each_bytes);
+    if (packed && each == shape) {
+      if (j + n > capacity) GYRE_RETURN_IF_ERROR(Reserve(j + n, moves));
+      std::copy_n(from, static_cast<size_t>(n) * element_bytes,
+                  bytes.get() + static_cast<size_t>(j) * element_bytes);
+      stored |= (~uint32_t{0} >> (kFanOut - n)) << j;
+      moves += n;
+      return absl::OkStatus();
+    }
+    for (int k = 0; k < n; ++k) {
+      GYRE_ASSIGN_OR_RETURN(Tensor value, Tensor::Make(dtype, each, alloc));
+      std::copy_n(from + static_cast<size_t>(k) * each_bytes, each_bytes,
+                  static_cast<char*>(value.mutable_raw_data()));
+      GYRE_RETURN_IF_ERROR(Put(j + k, std::move(value), alloc, moves));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Place> Open(int j, Tensor::Alloc alloc, int64_t& moves) {
     if (!Has(j)) return Place();
     if (packed) return Place{&shape, bytes.get() + static_cast<size_t>(j) * element_bytes};
@@ -135,19 +164,20 @@ struct ChunkedVector::Leaf final : Node {
   }
 
   // Nothing is stored: the first element decides how the leaf keeps its elements.
-  void Restart(const Tensor& first) {
+  void Restart(const Shape& first, size_t first_bytes) {
     bytes.reset();
     boxes.reset();
     capacity = 0;
-    packed = IsTrivial(dtype) && first.bytes() <= kMaxPackedBytes;
-    shape = packed ? first.shape() : Shape();
-    element_bytes = packed ? first.bytes() : sizeof(Tensor);
+    packed = IsPacked(first_bytes);
+    shape = packed ? first : Shape();
+    element_bytes = packed ? first_bytes : sizeof(Tensor);
   }
 
   // Room for the first n elements; those that are stored move over.
   absl::Status Reserve(int n, int64_t& moves) {
     if (n <= capacity) return absl::OkStatus();
-    const int room = std::max(4, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))));
+    const int least = packed ? least_room : kLeastRoom;
+    const int room = std::max(least, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))));
     GYRE_RETURN_IF_ERROR(
         charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(room) * element_bytes)));
     if (packed) {
@@ -183,6 +213,7 @@ struct ChunkedVector::Leaf final : Node {
 
   DType dtype = DType::kInvalid;
   bool packed = false;
+  int least_room = kLeastRoom;  // of packed elements
   int capacity = 0;
   uint32_t stored = 0;  // bit j: element j is there
   size_t element_bytes = 0;
@@ -209,6 +240,16 @@ ChunkedVector::Item ChunkedVector::Peek(int64_t i) const {
   const Leaf* leaf = FindLeaf(i);
   return leaf == nullptr ? Item() : leaf->Peek(SlotOf(i, 0));
 }
+
+ChunkedVector::Item ChunkedVector::PeekRun(int64_t i) const {
+  const Leaf* const leaf = FindLeaf(i);
+  if (leaf == nullptr) return Item();
+  Item item = leaf->PeekRun(SlotOf(i, 0));
+  item.run = std::min(item.run, size_ - i);
+  return item;
+}
+
+bool ChunkedVector::IsPacked(size_t element_bytes) { return element_bytes <= kMaxPackedBytes; }
 
 absl::StatusOr<Tensor> ChunkedVector::Get(int64_t i, Tensor::Alloc alloc) const {
   const Leaf* leaf = FindLeaf(i);
@@ -268,7 +309,9 @@ absl::StatusOr<ChunkedVector::Leaf*> ChunkedVector::WritableLeaf(int64_t i, Tens
     GYRE_ASSIGN_OR_RETURN(Branch * branch, Own<Branch>(*slot, alloc));
     slot = &branch->children[SlotOf(i, level)];
   }
-  return Own<Leaf>(*slot, alloc);
+  GYRE_ASSIGN_OR_RETURN(Leaf * leaf, Own<Leaf>(*slot, alloc));
+  if (i >= kFanOut) leaf->least_room = kFanOut;
+  return leaf;
 }
 
 // As WritableLeaf where nothing has to be made or copied; null elsewhere.
@@ -321,9 +364,26 @@ absl::Status ChunkedVector::SetScalar(int64_t i, const void* bytes, Tensor::Allo
   Leaf* const leaf = OwnedLeaf(i);
   if (leaf != nullptr && leaf->PutScalar(SlotOf(i, 0), bytes, moves_)) [[likely]]
     return absl::OkStatus();
-  GYRE_ASSIGN_OR_RETURN(Tensor scalar, Tensor::Make(dtype_, Shape(), alloc));
-  std::memcpy(scalar.mutable_raw_data(), bytes, DTypeSize(dtype_));
-  return Set(i, std::move(scalar), alloc);
+  return SetRun(i, 1, Shape(), bytes, alloc);
+}
+
+absl::Status ChunkedVector::SetRun(int64_t i, int64_t n, const Shape& shape, const void* bytes,
+                                   Tensor::Alloc alloc) {
+  const size_t element_bytes = static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype_);
+  const char* from = static_cast<const char*>(bytes);
+  while (n > 0) {
+    Leaf* leaf = OwnedLeaf(i);
+    if (leaf == nullptr) {
+      GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
+    }
+    const int slot = SlotOf(i, 0);
+    const int here = static_cast<int>(std::min<int64_t>(n, kFanOut - slot));
+    GYRE_RETURN_IF_ERROR(leaf->PutRun(slot, here, shape, from, alloc, moves_));
+    from += static_cast<size_t>(here) * element_bytes;
+    i += here;
+    n -= here;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ChunkedVector::AppendScalar(const void* bytes, Tensor::Alloc alloc) {

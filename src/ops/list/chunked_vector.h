@@ -36,8 +36,11 @@ class ChunkedVector {
   struct Item {
     const Shape* shape = nullptr;
     const void* data = nullptr;
+    int64_t run = 1;  // elements of this shape that lie here, one behind the other
   };
   Item Peek(int64_t i) const;
+  // With those behind it: `run` may be more than 1.
+  Item PeekRun(int64_t i) const;
   // The first index >= i where something is stored; size() when there is none.
   int64_t NextStored(int64_t i) const;
 
@@ -60,6 +63,13 @@ class ChunkedVector {
   absl::Status AppendScalar(const void* bytes, Tensor::Alloc alloc);
   // As Set, of a scalar with these bytes.
   absl::Status SetScalar(int64_t i, const void* bytes, Tensor::Alloc alloc);
+  // As Set of n elements from i on, all of `shape`, whose bytes lie one behind the other.
+  // Requirement, not checked: IsTrivial(dtype()).
+  absl::Status SetRun(int64_t i, int64_t n, const Shape& shape, const void* bytes,
+                      Tensor::Alloc alloc);
+  // Whether elements of so many bytes are copied to where the vector has its elements; else each
+  // stays in the buffer that it came in.
+  static bool IsPacked(size_t element_bytes);
   // Takes the last element off, and copies nothing, shared or not. Requirement, not checked: size()
   // > 0.
   absl::StatusOr<Tensor> RemoveLast(Tensor::Alloc alloc);

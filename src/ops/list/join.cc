@@ -50,7 +50,7 @@ absl::Status Stack(KernelContext& ctx, const StackAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(list->dtype(), shape));
   if (shape.num_elements() > 0) {
     GYRE_RETURN_IF_ERROR(CopyItems(
-        ctx, n, [&](int64_t k) { return list->elements.Peek(k); },
+        ctx, n, [&](int64_t k) { return list->elements.PeekRun(k); },
         [&](int64_t) { return element.num_elements(); }, result));
   }
   ctx.set_output(0, std::move(result));
@@ -212,7 +212,7 @@ absl::Status ConcatElements(KernelContext& ctx, const TensorList& list, const Pa
     const int64_t row = result.num_elements() / result.dim(0);
     const absl::Span<const int64_t> lengths = joined.lengths.values<int64_t>();
     GYRE_RETURN_IF_ERROR(CopyItems(
-        ctx, list.size(), [&](int64_t k) { return list.elements.Peek(k); },
+        ctx, list.size(), [&](int64_t k) { return list.elements.PeekRun(k); },
         [&](int64_t k) { return lengths[static_cast<size_t>(k)] * row; }, result));
   }
   ctx.set_output(0, std::move(result));

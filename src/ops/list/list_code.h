@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/status.h"
 #include "ops/list/tensor_list.h"
 #include "ops/object_code.h"
 
@@ -88,18 +89,26 @@ struct GetItem {
   }
 };
 
-template <typename T>
-struct SetItem {
+template <typename T, bool kGrows>
+struct SetAt {
   static constexpr absl::string_view kInputs = "Oxx", kOutputs = "O";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
     TensorList* const list = ListOf<T>(operands[0]);
     const int32_t index = *static_cast<const int32_t*>(operands[1]);
-    if (list == nullptr || index < 0 || index >= list->size()) return false;
-    return ChangeList(list, operands[3], [&](ChunkedVector& elements) {
+    if (list == nullptr || index < 0) return false;
+    if (index >= (kGrows ? TensorList::kMaxSize : list->size())) return false;
+    return ChangeList(list, operands[3], [&](ChunkedVector& elements) -> absl::Status {
+      if (kGrows && index >= elements.size())
+        GYRE_RETURN_IF_ERROR(elements.Resize(int64_t{index} + 1, alloc));
       return elements.SetScalar(index, operands[2], alloc);
     });
   }
 };
+template <typename T>
+using SetItem = SetAt<T, false>;
+// With resize_if_index_out_of_bounds.
+template <typename T>
+using SetItemOrGrow = SetAt<T, true>;
 
 struct Length {
   static constexpr absl::string_view kInputs = "o", kOutputs = "x";

@@ -7,6 +7,12 @@
 #include "ops/mover.h"
 
 namespace gyre {
+namespace {
+
+// Elements, or runs of them, between two looks at cancellation.
+constexpr int64_t kPollEvery = 1024;
+
+}  // namespace
 
 absl::Status internal::NoListError(const KernelContext& ctx, int i) {
   const Tensor& input = ctx.input(i);
@@ -61,15 +67,20 @@ absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const Te
                                               PartialShape shape) {
   const Shape* last = nullptr;
   const ChunkedVector& elements = list.elements;
-  for (int64_t i = elements.NextStored(0); i < list.size(); i = elements.NextStored(i + 1)) {
-    if (i % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-    const Shape* const element = elements.Peek(i).shape;
-    if (last != nullptr && *last == *element) continue;
-    last = element;
-    absl::StatusOr<PartialShape> both = shape.Intersect(*element);
+  ChunkedVector::Item item;
+  int64_t until_poll = 0;
+  for (int64_t i = elements.NextStored(0); i < list.size(); i = elements.NextStored(i + item.run)) {
+    if (until_poll-- == 0) {
+      until_poll = kPollEvery;
+      GYRE_RETURN_IF_ERROR(ctx.Poll());
+    }
+    item = elements.PeekRun(i);
+    if (last != nullptr && *last == *item.shape) continue;
+    last = item.shape;
+    absl::StatusOr<PartialShape> both = shape.Intersect(*item.shape);
     if (!both.ok()) {
       return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element ",
-                                                     i, " has shape ", element->ToString(),
+                                                     i, " has shape ", item.shape->ToString(),
                                                      ", which does not fit ", shape.ToString()));
     }
     shape = *std::move(both);
@@ -108,17 +119,31 @@ absl::StatusOr<Shape> ShapeOfRows(int64_t n, const Shape& element) {
 }
 
 absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
-                     absl::FunctionRef<int64_t(int64_t k)> index) {
+                     std::optional<absl::Span<const int32_t>> indices) {
   GYRE_ASSIGN_OR_RETURN(const Shape element, ElementShapeOfRows(rows.shape()));
   if (!list.element_shape.Allows(element)) {
     return absl::InvalidArgumentError(
         absl::StrCat("Specified a list with shape ", list.element_shape.ToString(),
                      " from a tensor with shape ", element.ToString()));
   }
-  for (int64_t k = 0; k < rows.dim(0); ++k) {
-    if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-    GYRE_ASSIGN_OR_RETURN(Tensor row, TakeRows(ctx, rows, k, 1, element));
-    GYRE_RETURN_IF_ERROR(list.elements.Set(index(k), std::move(row), ctx.alloc()));
+  const int64_t n = rows.dim(0);
+  const auto index_of = [&](int64_t k) {
+    return indices ? int64_t{(*indices)[static_cast<size_t>(k)]} : k;
+  };
+  const size_t bytes = n == 0 ? 0 : rows.bytes() / static_cast<size_t>(n);
+  const bool is_packed = IsTrivial(rows.dtype()) && ChunkedVector::IsPacked(bytes);
+  const int64_t step = is_packed && !indices ? kPollEvery : 1;
+  for (int64_t k = 0; k < n; k += step) {
+    if (k % kPollEvery == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    if (is_packed) {
+      const char* const data =
+          static_cast<const char*>(rows.raw_data()) + static_cast<size_t>(k) * bytes;
+      GYRE_RETURN_IF_ERROR(list.elements.SetRun(index_of(k), std::min(step, n - k), element, data,
+                                                ctx.alloc()));
+    } else {
+      GYRE_ASSIGN_OR_RETURN(Tensor row, TakeRows(ctx, rows, k, 1, element));
+      GYRE_RETURN_IF_ERROR(list.elements.Set(index_of(k), std::move(row), ctx.alloc()));
+    }
   }
   return absl::OkStatus();
 }
@@ -130,10 +155,15 @@ absl::Status CopyItems(const KernelContext& ctx, int64_t n,
     using T = typename decltype(tag)::type;
     T* to = result.mutable_values<T>().data();
     Mover<T> mover(ctx, result);
-    for (int64_t k = 0; k < n; ++k) {
-      if (k % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    int64_t run = 0, next_poll = 0;
+    for (int64_t k = 0; k < n; k += run) {
+      if (k >= next_poll) {
+        next_poll = k + kPollEvery;
+        GYRE_RETURN_IF_ERROR(ctx.Poll());
+      }
       const ChunkedVector::Item from = item(k);
-      const int64_t count = from.data == nullptr ? missing(k) : from.shape->num_elements();
+      run = from.run;
+      const int64_t count = from.data == nullptr ? missing(k) : from.shape->num_elements() * run;
       if (from.data == nullptr) {
         std::fill_n(to, count, T());
       } else if (count == 1) {  // most often: no call for it

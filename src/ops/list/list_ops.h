@@ -1,8 +1,11 @@
 // What the ops on TensorLists share: getting at lists, and the rules of element types and shapes.
 #pragma once
 
+#include <optional>
+
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ir/shape_context.h"
 #include "ops/kernel.h"
 #include "ops/list/tensor_list.h"
@@ -73,13 +76,13 @@ absl::StatusOr<Shape> ElementShapeOfRows(const Shape& rows);
 // A shape with `n` in front of the dimensions of `element`.
 absl::StatusOr<Shape> ShapeOfRows(int64_t n, const Shape& element);
 
-// Makes row k of `rows` the element of `list` at index(k), for every k. INVALID_ARGUMENT when the
-// list has no such elements. Requirement, not checked: the list is that long.
+// Makes row k of `rows` the element of `list` at indices[k], or at k, for every k. INVALID_ARGUMENT
+// when the list has no such elements. Requirement, not checked: the list is that long.
 absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
-                     absl::FunctionRef<int64_t(int64_t k)> index);
+                     std::optional<absl::Span<const int32_t>> indices = std::nullopt);
 
-// Copies the items that `item(k)` gives for k in [0, n), one behind the other, to `result`, where
-// an item that is not stored takes `missing(k)` elements of zero. Requirement, not checked: they
+// Copies the items that `item(k)` gives for k in [0, n), those of a run at once, one behind the
+// other, to `result`, where an item that is not stored takes `missing(k)` elements of zero. Requirement, not checked: they
 // fill the result.
 absl::Status CopyItems(const KernelContext& ctx, int64_t n,
                        absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,

@@ -47,7 +47,7 @@ absl::Status FromTensor(KernelContext& ctx) {
   }
   auto list = MakeRef<TensorList>(rows.dtype(), std::move(shape));
   GYRE_RETURN_IF_ERROR(list->elements.Resize(rows.dim(0), ctx.alloc()));
-  GYRE_RETURN_IF_ERROR(SetRows(ctx, rows, *list, [](int64_t k) { return k; }));
+  GYRE_RETURN_IF_ERROR(SetRows(ctx, rows, *list));
   ctx.set_output(0, ListTensor(std::move(list)));
   return absl::OkStatus();
 }

@@ -42,8 +42,7 @@ int64_t SizeFor(absl::Span<const int32_t> indices) {
 
 absl::Status ScatterRows(KernelContext& ctx, const Tensor& rows, absl::Span<const int32_t> indices,
                          RefPtr<TensorList> list) {
-  GYRE_RETURN_IF_ERROR(SetRows(
-      ctx, rows, *list, [&](int64_t k) { return int64_t{indices[static_cast<size_t>(k)]}; }));
+  GYRE_RETURN_IF_ERROR(SetRows(ctx, rows, *list, indices));
   ctx.set_output(0, ListTensor(std::move(list)));
   return absl::OkStatus();
 }

@@ -271,7 +271,8 @@ absl::Status CastTensor(KernelContext& ctx, const CastAttrs& attrs) {
 
 absl::StatusOr<Kernel> MakeCast(const Node& node) {
   GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<&CastTensor>()(node));
-  if (static_cast<const CastAttrs*>(kernel.attrs.get())->direct != nullptr)
+  const auto* const attrs = static_cast<const CastAttrs*>(kernel.attrs.get());
+  if (attrs->direct != nullptr || attrs->same_bytes)
     kernel.scalar = DirectScalar(NodeAttr<DType>(node, "SrcT"), NodeAttr<DType>(node, "DstT"));
   return kernel;
 }

@@ -100,19 +100,60 @@ absl::Status ReadVariables(KernelContext& ctx, const ReadAttrs&) {
   return absl::OkStatus();
 }
 
-// What reading does to a scalar variable, for code that is generated.
+// For code that is generated, of scalar variables.
+
+// An operand that is a variable of type T; else null.
+template <typename T>
+VariableObject* VariableOf(void* operand) {
+  Object* const object = *static_cast<Object**>(operand);
+  if (typeid(*object) != typeid(VariableObject)) return nullptr;
+  auto* const variable = static_cast<VariableObject*>(object);
+  return variable->dtype() == DTypeOf<T> ? variable : nullptr;
+}
+
 template <typename T>
 struct ReadCode {
   static constexpr absl::string_view kInputs = "o", kOutputs = "x";
   static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
-    const Object* const object = *static_cast<Object**>(operands[0]);
-    if (typeid(*object) != typeid(VariableObject)) return false;
-    const auto* const variable = static_cast<const VariableObject*>(object);
-    if (variable->dtype() != DTypeOf<T>) return false;
+    const VariableObject* const variable = VariableOf<T>(operands[0]);
+    if (variable == nullptr) return false;
     const std::optional<uint64_t> bytes = variable->ReadScalar();
     if (bytes) std::memcpy(operands[1], &*bytes, sizeof(T));
     return bytes.has_value();
   }
+};
+
+// Also where the old value is to have the new one's shape.
+template <typename T>
+struct AssignCode {
+  static constexpr absl::string_view kInputs = "ox", kOutputs = "";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    VariableObject* const variable = VariableOf<T>(operands[0]);
+    if (variable == nullptr || !variable->shape().Allows(Shape())) return false;
+    const VariableLock lock(*variable);
+    Tensor& value = lock.value(*variable);
+    if (value.has_value() && value.rank() != 0) return false;
+    T scalar;
+    std::memcpy(&scalar, operands[1], sizeof(T));
+    value = Tensor::Scalar<T>(scalar);
+    return true;
+  }
+};
+
+template <UpdateOp op>
+struct UpdateCodes {
+  template <typename T>
+  struct Code {
+    static constexpr absl::string_view kInputs = "ox", kOutputs = "";
+    static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+      VariableObject* const variable = VariableOf<T>(operands[0]);
+      if (variable == nullptr) return false;
+      const VariableLock lock(*variable);
+      Tensor& value = lock.value(*variable);
+      if (!value.has_value() || value.rank() != 0 || !value.is_inline()) return false;
+      return UpdateElements(op, DTypeOf<T>, value.mutable_raw_data(), operands[1], 1, 1).ok();
+    }
+  };
 };
 
 struct AssignAttrs {
@@ -154,6 +195,11 @@ template <UpdateOp op>
 absl::Status UpdateResource(KernelContext& ctx, const UpdateAttrs<op>& attrs) {
   GYRE_ASSIGN_OR_RETURN(VariableObject * variable, VariableInput(ctx, 0, attrs.dtype));
   return UpdateVariable(ctx, op, 0, *variable, ctx.input(1));
+}
+
+template <UpdateOp op>
+KernelFactory UpdateKernel() {
+  return WithObjectCode<UpdateCodes<op>::template Code>("dtype", Compute<UpdateResource<op>>());
 }
 
 absl::Status IsInitialized(KernelContext& ctx) {
@@ -296,19 +342,19 @@ void RegisterAssigns(OpRegistry& ops) {
            .traits = {.effect = Effect::kWrite, .role = Role::kAssigns},
            .shape = AssignShape,
            .gradient = NotDifferentiable("it changes a variable"),
-           .kernel = Compute<AssignVariable>()});
+           .kernel = WithObjectCode<AssignCode>("dtype", Compute<AssignVariable>())});
   ops.Add({.schema = "AssignAddVariableOp(resource: resource, value: dtype) -> {dtype: type}",
            .doc = "Adds `value` to the variable.",
            .traits = {.effect = Effect::kWrite},
            .shape = AssignShape,
            .gradient = NotDifferentiable("it changes a variable"),
-           .kernel = Compute<UpdateResource<UpdateOp::kAdd>>()});
+           .kernel = UpdateKernel<UpdateOp::kAdd>()});
   ops.Add({.schema = "AssignSubVariableOp(resource: resource, value: dtype) -> {dtype: type}",
            .doc = "Subtracts `value` from the variable.",
            .traits = {.effect = Effect::kWrite},
            .shape = AssignShape,
            .gradient = NotDifferentiable("it changes a variable"),
-           .kernel = Compute<UpdateResource<UpdateOp::kSub>>()});
+           .kernel = UpdateKernel<UpdateOp::kSub>()});
 }
 
 }  // namespace
