@@ -1,8 +1,8 @@
 # libgyre_compiled.so, of src/compiled/llvm: the code generator. A library of its own, loaded by
 # compiled/library.cc when the first loop is compiled: LLVM is larger than all of Gyre. Built where
-# LLVM 19 and its clang are; without it, loops are interpreted. LLVM is built in, with all its names
-# hidden: another LLVM in the process is none of its business, and its objects are not taken from
-# threads that compile when the process ends (compiled/llvm/at_exit.cc).
+# LLVM 19 and its clang are; without it, loops are interpreted. LLVM and the C++ library are built in,
+# with all their names hidden: another LLVM in the process is none of its business, and its objects are not taken from
+# threads that compile when the process ends, nor is it short of memory (compiled/llvm/runtime.cc).
 #
 # Kernels' files are compiled twice: to what libgyre.so is made of, and by clang to bitcode, of which
 # pack_scalars keeps the functions that compute single elements. So generated code has them from the
@@ -45,7 +45,10 @@ function(gyre_codegen)
     target_include_directories(${target} SYSTEM PRIVATE ${include})
     target_link_libraries(${target} PRIVATE ${libraries} gyre::absl)
   endforeach()
-  target_link_options(gyre_codegen PRIVATE -Wl,--exclude-libs,ALL)
+  set(exports ${CMAKE_SOURCE_DIR}/src/compiled/llvm/exports.map)
+  target_link_options(gyre_codegen PRIVATE -static-libstdc++ -Wl,--version-script,${exports}
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
+  set_target_properties(gyre_codegen PROPERTIES LINK_DEPENDS ${exports})
   install(TARGETS gyre_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/shipped_library.h"
+#include "base/status.h"
 
 namespace gyre::compiled {
 namespace {
@@ -24,11 +25,33 @@ absl::StatusOr<const CompilerLibrary*> Load() {
   return entry;
 }
 
-}  // namespace
-
-absl::StatusOr<const CompilerLibrary*> LoadCompiler() {
+absl::StatusOr<const CompilerLibrary*> LoadedCompiler() {
   static const auto* const loaded = new absl::StatusOr<const CompilerLibrary*>(Load());
   return *loaded;
+}
+
+struct KeptError : CompileError {
+  KeptError() {
+    say = [](CompileError* self, const char* text) noexcept {
+      try {
+        static_cast<KeptError*>(self)->why = text;
+      } catch (const std::bad_alloc&) {  // then it stays unsaid
+      }
+    };
+  }
+  std::string why;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& region) {
+  GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
+  KeptError error;
+  std::unique_ptr<const NativeCode> code(library->compile(region, &error));
+  if (code != nullptr) return code;
+  if (error.lacks_memory)
+    return absl::ResourceExhaustedError("there is no memory to compile loops with");
+  return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
 }
 
 }  // namespace gyre::compiled

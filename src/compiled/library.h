@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/status/statusor.h"
 #include "compiled/region.h"
@@ -12,12 +13,13 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 3;  // raised when the rest, or region.h, changes
+  uint32_t interface = 4;  // raised when the rest, or region.h, changes
   CompileFn compile = nullptr;
 };
 
-// Loads it. Requirement: the thread has a NoFork. FAILED_PRECONDITION, with what to install,
-// where it is not there or of another version.
-absl::StatusOr<const CompilerLibrary*> LoadCompiler();
+// Loads the library, if need be, and compiles. FAILED_PRECONDITION, with what to install, where it
+// is not there or of another version; RESOURCE_EXHAUSTED without memory to begin with. Requirement:
+// the thread has a NoFork. Thread-safe; throws std::bad_alloc.
+absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& region);
 
 }  // namespace gyre::compiled

@@ -10,12 +10,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "ops/object_code.h"
 #include "ops/scalar_code.h"
 
@@ -91,7 +89,13 @@ class NativeCode {
   std::vector<Entry> entries_;  // by loop
 };
 
-// Thread-safe. UNIMPLEMENTED, or an error of the code generator, which is Gyre's own mistake.
-using CompileFn = absl::StatusOr<std::unique_ptr<const NativeCode>> (*)(const Region& region);
+// What the code generator could not do: it has its own memory, so it hands over text, not a Status.
+struct CompileError {
+  bool lacks_memory = false;  // else it is Gyre's own mistake
+  void (*say)(CompileError* self, const char* why) = nullptr;
+};
+
+// Null if it cannot, and `error` has been told why. Thread-safe; throws nothing.
+using CompileFn = const NativeCode* (*)(const Region& region, CompileError* error);
 
 }  // namespace gyre::compiled

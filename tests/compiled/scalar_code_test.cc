@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "compiled/library.h"
 #include "base/fork.h"
+#include "compiled/library.h"
 #include "gtest/gtest.h"
 #include "ops/registry.h"
 #include "support/op_fuzz.h"
@@ -42,8 +42,6 @@ class ScalarCodes : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ScalarCodes, GiveTheBitsOfTheirKernels) {
   const NoFork no_fork;
-  const auto library = compiled::LoadCompiler();
-  ASSERT_TRUE(library.ok()) << library.status();
   const OpDef& op = *Ops().Find(GetParam());
   std::map<const ScalarCode*, std::unique_ptr<const compiled::NativeCode>> compiled;
   OpFuzzer fuzzer(2026);
@@ -58,7 +56,7 @@ TEST_P(ScalarCodes, GiveTheBitsOfTheirKernels) {
     if (IsComplex(call->node.signature.outputs[0].dtype)) continue;
     auto& code = compiled[kernel->scalar];
     if (code == nullptr) {
-      auto made = (*library)->compile(RegionOf(*kernel->scalar, call->node));
+      auto made = compiled::CompileRegion(RegionOf(*kernel->scalar, call->node));
       ASSERT_TRUE(made.ok()) << made.status();
       code = *std::move(made);
     }

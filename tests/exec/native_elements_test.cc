@@ -90,8 +90,12 @@ TEST(NativeElements, ReadAndChangeByManyIndices) {
     const size_t count = c.dims.size();
     const std::string text = TableLoop(
         absl::StrCat("%seven = Const() value=int32{7} : int32\n%k = FloorMod(%i, %seven) : int32\n"
-                     "%all_ones = Const() value=int32[", count, "]{", c.ones, "} : int32\n"
-                     "%at = Pack(", c.indices, ") : int32\n"
+                     "%all_ones = Const() value=int32[",
+                     count, "]{", c.ones,
+                     "} : int32\n"
+                     "%at = Pack(",
+                     c.indices,
+                     ") : int32\n"
                      "%e = StridedSlice(%a, %at, %at, %all_ones) shrink_axis_mask=",
                      (1 << count) - 1, " : float32\n%y = AddV2(%x, %e) : float32\n",
                      "%b = TensorScatterUpdate(%a, %at, %y) : float32"),

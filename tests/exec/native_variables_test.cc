@@ -187,12 +187,10 @@ TEST(NativeVariables, AreWrittenInTheOrderOfTheProgram) {
   for (const char* const type : {"int32", "float16", "bfloat16", "float64", "int8", "int16",
                                  "int64", "uint8", "uint16", "uint32", "uint64"}) {
     SCOPED_TRACE(type);
-    const std::string text =
-        WritingLoop(absl::StrReplaceAll(kChanges, {{"TYPE", type}}), type);
+    const std::string text = WritingLoop(absl::StrReplaceAll(kChanges, {{"TYPE", type}}), type);
     ASSERT_TRUE(RunsOnRegisters(text));
     for (const int n : {0, 1, 100}) {
-      const std::vector<double> want =
-          Written(text, {.engine = EngineKind::kReference}, n, 3.0f);
+      const std::vector<double> want = Written(text, {.engine = EngineKind::kReference}, n, 3.0f);
       EXPECT_EQ(want[2], 3 + n);
       for (const SessionOptions& options : AllWays())
         EXPECT_EQ(Written(text, options, n, 3.0f), want) << n;
@@ -244,8 +242,7 @@ TEST(NativeVariables, OfRunsAtOnceLoseNothing) {
     ASSERT_TRUE(session->Run(First(0), {}, {"set", "start"}).ok());
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {
-      threads.emplace_back(
-          [&] { EXPECT_TRUE(session->Run(LoopFeeds(2000, 1), {"loop:2"}).ok()); });
+      threads.emplace_back([&] { EXPECT_TRUE(session->Run(LoopFeeds(2000, 1), {"loop:2"}).ok()); });
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(RunScalar<double>(*session, {}, "counted_too:0"), 6000);

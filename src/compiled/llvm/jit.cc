@@ -2,9 +2,9 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "compiled/library.h"
 #include "compiled/llvm/generator.h"
+#include "compiled/llvm/runtime.h"
 #include "compiled/llvm/scalar_bitcode.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -50,6 +50,19 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
+// Errors of LLVM as one: the code of the first, the texts of all.
+struct Errors {
+  void Add(llvm::Error error) {
+    llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase& info) {
+      if (text.empty()) code = info.convertToErrorCode();
+      text += (text.empty() ? "" : "; ") + info.message();
+    });
+  }
+
+  std::error_code code;
+  std::string text;
+};
+
 class LlvmCode final : public NativeCode {
  public:
   static llvm::Expected<std::unique_ptr<LlvmCode>> Make(const Region& region) {
@@ -69,6 +82,10 @@ class LlvmCode final : public NativeCode {
     Optimize(*module, **target);
     auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
     if (!jit) return jit.takeError();
+    auto code = std::make_unique<LlvmCode>();
+    // What goes wrong behind a lookup is said here; the lookup's own error says less.
+    (*jit)->getExecutionSession().setErrorReporter(
+        [to = code.get()](llvm::Error error) { to->reported_.Add(std::move(error)); });
     auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
         (*jit)->getDataLayout().getGlobalPrefix());
     if (!process) return process.takeError();
@@ -76,25 +93,35 @@ class LlvmCode final : public NativeCode {
     if (llvm::Error error =
             (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
       return error;
-    auto code = std::make_unique<LlvmCode>();
     code->jit_ = std::move(*jit);
     for (uint32_t loop = 0; loop < region.starts.size(); ++loop) {
       auto entry = code->jit_->lookup(EntryName(loop));
-      if (!entry) return entry.takeError();
+      if (!entry) {
+        code->reported_.Add(entry.takeError());
+        return llvm::createStringError(code->reported_.code, code->reported_.text);
+      }
       code->entries_.push_back(entry->toPtr<Entry>());
     }
     return code;
   }
 
  private:
+  Errors reported_;
   std::unique_ptr<orc::LLJIT> jit_;  // owns the memory of the code
 };
 
-absl::StatusOr<std::unique_ptr<const NativeCode>> Compile(const Region& region) {
+const NativeCode* Compile(const Region& region, CompileError* error) {
+  if (!HasReserve()) {
+    error->lacks_memory = true;
+    return nullptr;
+  }
   llvm::Expected<std::unique_ptr<LlvmCode>> code = LlvmCode::Make(region);
-  if (code) return std::move(*code);
-  return absl::InternalError(absl::StrCat("bug in Gyre: native code of ", region.name, ": ",
-                                          llvm::toString(code.takeError())));
+  if (code) return code->release();
+  Errors errors;
+  errors.Add(code.takeError());
+  error->lacks_memory = errors.code == std::errc::not_enough_memory;
+  error->say(error, errors.text.c_str());
+  return nullptr;
 }
 
 }  // namespace

@@ -267,11 +267,11 @@ class Compiler {
     return true;
   }
 
-  // The effects that such a loop may have, on what other threads may read and write meanwhile. Their
-  // order is that of the instructions: what edges say, and one iteration after the other.
+  // The effects that such a loop may have, on what other threads may read and write meanwhile.
+  // Their order is that of the instructions: what edges say, and one iteration after the other.
   static bool HasOrderedEffect(const Node& node) {
-    return node.op != nullptr && (node.op->traits.effect == Effect::kRead ||
-                                  node.op->traits.effect == Effect::kWrite);
+    return node.op != nullptr &&
+           (node.op->traits.effect == Effect::kRead || node.op->traits.effect == Effect::kWrite);
   }
 
   bool WriteNode(const Function& function, const Node& node, int scope,

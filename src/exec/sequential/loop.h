@@ -13,9 +13,9 @@
 //     7: x = move x'
 //     8: again, at 1
 //
-// Which loops: those whose ops are pure, or read or write resources, run on the calling thread, and handle
-// nothing but small tensors and lists of known types, as far as shapes tell (kMaxElements). If,
-// Case, calls and loops within them become jumps. A For is the While that lowering makes of it
+// Which loops: those whose ops are pure, or read or write resources, run on the calling thread, and
+// handle nothing but small tensors and lists of known types, as far as shapes tell (kMaxElements).
+// If, Case, calls and loops within them become jumps. A For is the While that lowering makes of it
 // (lower/loops.cc). Everything is as it would be with tokens: kernels, bits, errors and what they
 // say; cancellation and the budget are looked at after every few ops.
 //

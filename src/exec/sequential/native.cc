@@ -256,8 +256,7 @@ bool NativeLoop::MakeRegion(const RegisterLoop& loop) { return RegionWriter(loop
 
 absl::Status NativeLoop::Compile() {
   const NoFork no_fork;
-  GYRE_ASSIGN_OR_RETURN(const compiled::CompilerLibrary* const library, compiled::LoadCompiler());
-  GYRE_ASSIGN_OR_RETURN(owned_, library->compile(region_));
+  GYRE_ASSIGN_OR_RETURN(owned_, compiled::CompileRegion(region_));
   code_.store(owned_.get(), std::memory_order_release);
   compiled_loops.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
@@ -272,7 +271,12 @@ const compiled::NativeCode* NativeLoop::Looked(const RegisterLoop& loop) {
     if (at_once_after_) {
       Compile().IgnoreError();
     } else {
-      CompileInBackground([self = shared_from_this()] { self->Compile().IgnoreError(); });
+      CompileInBackground([self = shared_from_this()] {
+        try {
+          self->Compile().IgnoreError();
+        } catch (const std::bad_alloc&) {
+        }
+      });
     }
   } catch (const std::bad_alloc&) {
     return nullptr;

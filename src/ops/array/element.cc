@@ -155,8 +155,7 @@ struct Code {
     static constexpr absl::string_view kOutputs = "T";
     static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
       Tensor& input = *static_cast<Tensor*>(operands[0]);
-      char* const element =
-          ElementAt<T, Index, N>(input, operands + 2, /*from_end=*/false);
+      char* const element = ElementAt<T, Index, N>(input, operands + 2, /*from_end=*/false);
       if (element == nullptr || !input.IsUnique()) return false;
       std::memcpy(element, operands[1], sizeof(T));
       *static_cast<Tensor*>(operands[2 + N]) = std::move(input);

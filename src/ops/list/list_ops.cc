@@ -138,8 +138,8 @@ absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
     if (is_packed) {
       const char* const data =
           static_cast<const char*>(rows.raw_data()) + static_cast<size_t>(k) * bytes;
-      GYRE_RETURN_IF_ERROR(list.elements.SetRun(index_of(k), std::min(step, n - k), element, data,
-                                                ctx.alloc()));
+      GYRE_RETURN_IF_ERROR(
+          list.elements.SetRun(index_of(k), std::min(step, n - k), element, data, ctx.alloc()));
     } else {
       GYRE_ASSIGN_OR_RETURN(Tensor row, TakeRows(ctx, rows, k, 1, element));
       GYRE_RETURN_IF_ERROR(list.elements.Set(index_of(k), std::move(row), ctx.alloc()));

@@ -82,8 +82,8 @@ absl::Status SetRows(KernelContext& ctx, const Tensor& rows, TensorList& list,
                      std::optional<absl::Span<const int32_t>> indices = std::nullopt);
 
 // Copies the items that `item(k)` gives for k in [0, n), those of a run at once, one behind the
-// other, to `result`, where an item that is not stored takes `missing(k)` elements of zero. Requirement, not checked: they
-// fill the result.
+// other, to `result`, where an item that is not stored takes `missing(k)` elements of zero.
+// Requirement, not checked: they fill the result.
 absl::Status CopyItems(const KernelContext& ctx, int64_t n,
                        absl::FunctionRef<ChunkedVector::Item(int64_t k)> item,
                        absl::FunctionRef<int64_t(int64_t k)> missing, Tensor& result);
