@@ -204,6 +204,29 @@ TEST(OutputFolder, AKilledWriterLeavesTheOldOrTheNewOneAndTheNextOneCleansUp) {
               ElementsAre("model/data/file", "model/main", "model/notes/mine.txt"));
 }
 
+// A folder that another writer has just made, and not yet locked, is taken for abandoned by the
+// next one: then its writer makes another.
+TEST(OutputFolder, ManyWritersAtOnceAllSucceedAndLeaveOne) {
+  const TempFolder folder(TempFolder::kInMemory);
+  const std::string path = folder.Path("model");
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 6; ++w) {
+    writers.emplace_back([&, w] {
+      const std::string text(1, static_cast<char>('a' + w));
+      for (int i = 0; i < 500; ++i) {
+        absl::StatusOr<OutputFolder> output = OutputFolder::Replacing(path, {"main"});
+        ASSERT_TRUE(output.ok()) << output.status();
+        const absl::Status written = WriteFile(output->unfinished() + "/main", {text});
+        ASSERT_TRUE(written.ok()) << written;
+        const absl::Status status = output->Commit();
+        ASSERT_TRUE(status.ok()) << status;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_THAT(FilesBelow(folder.path()), ElementsAre("model/main"));
+}
+
 TEST(OutputFolder, PartsThatAreNotWrittenAgainGoAndOthersStay) {
   const TempFolder folder;
   folder.Write("real/data/gone", "x");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -74,8 +76,21 @@ absl::Status ExchangePaths(const std::string& fresh, const std::string& old,
   return absl::OkStatus();
 }
 
-void RemoveAbandoned(const std::string& unfinished) {
-  if (const auto lock = FileLock::TryTake(unfinished)) RemoveTree(unfinished);
+// False: nothing is there, or somebody holds it.
+bool RemoveAbandoned(const std::string& unfinished) {
+  const auto lock = FileLock::TryTake(unfinished);
+  if (lock != nullptr) RemoveTree(unfinished);
+  return lock != nullptr;
+}
+
+// What another writer has put where it belongs, and was exchanged from there: that one may be about
+// to give its lock back.
+void RemoveReplaced(const std::string& unfinished) {
+  struct stat info;
+  for (int i = 0; i < 50 && !RemoveAbandoned(unfinished); ++i) {
+    if (file_calls::LinkStat(unfinished, &info) != 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 // Whether this process is in the folder, or below: in another one, it would be in one that is gone.
@@ -142,13 +157,19 @@ absl::Status OutputFolder::MakeUnfinished(const std::string& beside) {
       if (errno == EEXIST) continue;
       return SystemError(errno, "cannot write", target_);
     }
-    unfinished_ = name;
+    // Until it is locked, another writer may take the folder for abandoned, remove it, and even
+    // make one of this name: then that one is its own.
     const int fd = file_calls::Open(name, O_RDONLY | O_DIRECTORY);
-    const int error = errno;
-    if (fd >= 0) lock_ = FileLock::OfNew(fd, name);
-    if (lock_ != nullptr) return absl::OkStatus();
-    file_calls::RemoveFolder(name);
-    if (fd < 0) return SystemError(error, "cannot write", target_);
+    if (fd < 0 && errno == ENOENT) continue;
+    if (fd < 0) {
+      const int error = errno;
+      file_calls::RemoveFolder(name);
+      return SystemError(error, "cannot write", target_);
+    }
+    lock_ = FileLock::OfNew(fd, name);
+    if (lock_ == nullptr) continue;
+    unfinished_ = name;
+    return absl::OkStatus();
   }
   return absl::UnavailableError(absl::StrCat(
       "cannot write ", target_, ": ", kMostWriters, " unfinished folders of others (",
@@ -183,7 +204,7 @@ absl::Status OutputFolder::ReplaceWhole() {
   const absl::Status status = SyncFolder(FolderOf(target_));
   // What lies under the unfinished name now is the old folder, if there was one.
   lock_ = nullptr;
-  RemoveAbandoned(unfinished_);
+  RemoveReplaced(unfinished_);
   return status;
 }
 
