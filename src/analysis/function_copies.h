@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ir/program.h"
 
@@ -18,6 +19,12 @@ inline constexpr absl::string_view kCopyOfAttr = "_gyre_copy_of";
 inline absl::string_view NameOfOriginal(const Function& function) {
   const auto* const original = function.attrs.Get<std::string>(kCopyOfAttr);
   return original == nullptr ? absl::string_view(function.name) : absl::string_view(*original);
+}
+
+// What the frames are named after in which `structured` runs `callee`: so that two functions called
+// from one node draw different random numbers, and a copy of a function those of the original.
+inline std::string CalleeFrameName(const Node& structured, const Function& callee) {
+  return absl::StrCat(structured.name, "/", NameOfOriginal(callee));
 }
 
 }  // namespace gyre

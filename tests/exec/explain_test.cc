@@ -47,15 +47,17 @@ TEST(ExplainLoops, SaysWhatStandsInTheWay) {
   const auto why = [](const std::string& body, const std::string& shape = "()") {
     return Explained(LoopText(body + "\n%m = Identity(%l) : variant", "", shape));
   };
-  EXPECT_THAT(why("%y = Print(%x, %x) message=\"x\" : float32"),
-              ElementsAre("loop: tokens, since y (Print) in @step has an effect"));
+  EXPECT_THAT(
+      why("%f = PyFunc(%x) token=\"f\" Tin=[float32] Tout=[]\n%y = Neg(%x) : float32"),
+      ElementsAre("loop: tokens, since f (PyFunc) in @step waits, calls the host program or "
+                  "has no kernel"));
   EXPECT_THAT(why("%y = Mul(%x, %x) : float32", "(64,64)"),
               ElementsAre("loop: tokens, since y (Mul) in @step handles what is not known to be "
                           "small"));
-  EXPECT_THAT(why("%s = Const() value=int32[0]{} : int32\n"
-                  "%y = RandomUniform(%s) dtype=float32 : float32"),
-              ElementsAre("loop: tokens, since y (RandomUniform) in @step draws random numbers, "
-                          "waits or has no kernel"));
+  EXPECT_THAT(why("%q = FIFOQueueV2() component_types=[float32] : resource\n"
+                  "%e = QueueEnqueueV2(%q, %x)\n%y = Neg(%x) : float32"),
+              ElementsAre("loop: tokens, since e (QueueEnqueueV2) in @step waits, calls the host "
+                          "program or has no kernel"));
 }
 
 }  // namespace

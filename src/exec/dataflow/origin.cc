@@ -74,10 +74,6 @@ Tag OwnTag(const Iteration& iteration) {
   return tag;
 }
 
-std::string CalleeName(const Node& structured, const Function& callee) {
-  return absl::StrCat(structured.name, "/", NameOfOriginal(callee));
-}
-
 // Where the id of a loop's scope is kept; null for other scopes: theirs depends on the iteration.
 KnownId* KnownIdOf(const Place& place, const LoweredScope& scope) {
   const bool has_place = scope.is_loop() && scope.callee >= 0 && scope.callee < 2;
@@ -96,7 +92,7 @@ Tag TagOf(Place place) {
   Tag tag = id == nullptr ? OwnTag(*place.iteration) : Tag{*id, place.iteration->number};
   for (auto inner = unknown.rbegin(); inner != unknown.rend(); ++inner) {
     const LoweredScope& scope = ScopeOf(*inner);
-    tag = {ChildFrameId(tag, CalleeName(*scope.structured, *scope.function)),
+    tag = {ChildFrameId(tag, CalleeFrameName(*scope.structured, *scope.function)),
            scope.is_loop() ? inner->iteration->number : 0};
     if (KnownId* const known = KnownIdOf(*inner, scope)) known->Keep(inner->scope, tag.frame);
   }
@@ -189,7 +185,7 @@ Tag CalleeTag(Ready structured) {
   const NodeInfo& info = place.plan->infos[structured.node().value()];
   const bool part = IsPartOfLoop(place, info.origin) && ScopeOf(place).is_loop();
   const Tag outside = TagOf(part ? Outside(place) : place);
-  return {ChildFrameId(outside, CalleeName(*info.origin.node, *info.callee->source)),
+  return {ChildFrameId(outside, CalleeFrameName(*info.origin.node, *info.callee->source)),
           part ? structured.iteration->number : 0};
 }
 

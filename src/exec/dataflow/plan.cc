@@ -165,6 +165,7 @@ class Builder {
         p.opcode = Opcode::kLoop;
         p.run = &sequential::RunLoop;
         p.attrs = loop->second.get();
+        p.needs_tag |= loop->second->needs_tag;
         return;
       }
     }

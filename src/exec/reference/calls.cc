@@ -85,9 +85,8 @@ void Machine::StartActivation(const FunctionPlan& plan, std::vector<Tensor> args
 uint64_t Machine::CalleeFrameId(const PendingCall& call) const {
   const LoopFrame& frame = *call.ready.iteration->frame;
   const NodePlan& p = StructuredPlan(call.ready);
-  return ChildFrameId(
-      {frame.id, call.ready.iteration->number},
-      absl::StrCat(p.node->name, "/", NameOfOriginal(*p.callees[call.callee]->function)));
+  return ChildFrameId({frame.id, call.ready.iteration->number},
+                      CalleeFrameName(*p.node, *p.callees[call.callee]->function));
 }
 
 void Machine::EndActivation(Activation* activation) {

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "analysis/effects.h"
 #include "base/hash_map.h"
 #include "exec/sequential/liveness.h"
 #include "exec/sequential/loop.h"
@@ -254,8 +255,6 @@ class Compiler {
     Registers registers(function->nodes.size());
     for (const NodeId id : facts.order) {
       const Node& node = function->node(id);
-      if (facts.has_effect[id] && !HasOrderedEffect(node))
-        return Refuse(*function, node, "has an effect");
       if (!FitsLimits()) return false;
       if (!WriteNode(*function, node, scope, args, depth, registers)) return false;
     }
@@ -265,13 +264,6 @@ class Compiler {
       results.push_back(of_node[result.value.slot]);
     }
     return true;
-  }
-
-  // The effects that such a loop may have, on what other threads may read and write meanwhile.
-  // Their order is that of the instructions: what edges say, and one iteration after the other.
-  static bool HasOrderedEffect(const Node& node) {
-    return node.op != nullptr &&
-           (node.op->traits.effect == Effect::kRead || node.op->traits.effect == Effect::kWrite);
   }
 
   bool WriteNode(const Function& function, const Node& node, int scope,
@@ -348,7 +340,7 @@ class Compiler {
       case OpKind::kNoOp:
       case OpKind::kToBool:
         return WritePlain(node, scope, inputs, outputs) ||
-               Refuse(function, node, "draws random numbers, waits or has no kernel");
+               Refuse(function, node, "waits, calls the host program or has no kernel");
       case OpKind::kCall:
         return WriteCall(node, scope, inputs, depth, outputs);
       default:
@@ -383,7 +375,9 @@ class Compiler {
       return true;
     }
     if (node.kind() == OpKind::kNoOp) return true;
-    if (node.op == nullptr || (node.op->stateful() && !HasOrderedEffect(node))) return false;
+    // Effects come in the order of the instructions: what edges say, and one iteration after the
+    // other. What the host program does may take long.
+    if (node.op == nullptr || node.op->traits.calls_host) return false;
     absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
     if (!kernel.ok() || kernel->run == nullptr) return false;
     Instruction& op = Emit(Action::kRun, inputs);
@@ -393,6 +387,8 @@ class Compiler {
     op.node = &node;
     op.told = &node;
     op.scope = scope;
+    op.needs_tag = node.op->stateful();
+    loop_->needs_tag |= op.needs_tag;
     ++num_kernels_;
     loop_->max_inputs = std::max(loop_->max_inputs, op.num_inputs);
     return true;
@@ -469,7 +465,8 @@ class Compiler {
     if (dtype == DType::kVariant || dtype == DType::kResource || scalars_.contains({&function, e}))
       return true;
     const int64_t elements = facts_.NumElements(function, e);
-    return IsTrivial(dtype) && elements >= 0 && elements <= kMaxElements;
+    return (IsTrivial(dtype) || dtype == DType::kString) && elements >= 0 &&
+           elements <= kMaxElements;
   }
 
   // Code.
@@ -481,7 +478,7 @@ class Compiler {
     for (int slot = 0; slot < node_.num_outputs(); ++slot) ++readers[slot];
     for (const Input& input : loop_->inputs) ++readers[input.reg];
     for (auto op = loop_->code.rbegin(); op != loop_->code.rend(); ++op) {
-      if (op->action != Action::kRun || op->node->op->traits.effect == Effect::kWrite ||
+      if (op->action != Action::kRun || !OwnEffects(*op->node).MayDrop() ||
           (!FailsByShapesAtMost(*op->node) && !packs_.contains(op->node)))
         continue;
       const auto is_read = [&](uint32_t i) { return readers[op->output + i] > 0; };

@@ -13,7 +13,7 @@
 //     7: x = move x'
 //     8: again, at 1
 //
-// Which loops: those whose ops are pure, or read or write resources, run on the calling thread, and
+// Which loops: those whose ops call nothing of the host, run on the calling thread, and
 // handle nothing but small tensors and lists of known types, as far as shapes tell (kMaxElements).
 // If, Case, calls and loops within them become jumps. A For is the While that lowering makes of it
 // (lower/loops.cc). Everything is as it would be with tokens: kernels, bits, errors and what they
@@ -69,6 +69,7 @@ struct Instruction {
   const Node* node = nullptr;
   const Node* told = nullptr;  // the node that errors name: a For, for what counts its iterations
   int scope = 0;               // -1: where the outermost loop stands
+  bool needs_tag = false;      // its kernel asks where it runs
 };
 
 struct Input {
@@ -92,6 +93,7 @@ struct RegisterLoop {
   uint32_t num_registers = 0;  // the loop's variables come first, then a For's bounds
   uint32_t num_bounds = 0;     // inputs of the node before the variables
   uint32_t max_inputs = 0;
+  bool needs_tag = false;  // some kernel asks where it runs
   // Per register: of what type it is a scalar whenever it has a value; kInvalid: that is not known,
   // or it is complex, or no number. Of the loop's variables it is a guess, to be checked.
   std::vector<DType> scalar_types;

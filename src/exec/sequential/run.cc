@@ -1,9 +1,11 @@
 // Running a RegisterLoop.
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/cord.h"
+#include "analysis/function_copies.h"
 #include "base/attention.h"
 #include "base/status.h"
 #include "exec/sequential/loop.h"
@@ -174,7 +176,8 @@ class Machine {
     }
     Tensor* const outputs = registers_.data() + op.output;
     for (uint32_t i = 0; i < op.num_outputs; ++i) outputs[i] = Tensor();
-    KernelContext context(*op.node, ctx_.env(), Tag(), absl::MakeSpan(inputs, op.num_inputs),
+    KernelContext context(*op.node, ctx_.env(), op.needs_tag ? TagOf(op.scope) : Tag(),
+                          absl::MakeSpan(inputs, op.num_inputs),
                           absl::MakeSpan(outputs, op.num_outputs));
     GYRE_RETURN_IF_ERROR(op.kernel.run(context, op.kernel.attrs.get()));
     for (uint32_t i = 0; i < op.num_inputs; ++i) inputs[i] = Tensor();
@@ -183,6 +186,20 @@ class Machine {
         return BugError(absl::StrCat("output ", i, " of ", op.node->op_name, " is missing"));
     }
     return absl::OkStatus();
+  }
+
+  // Where the ops of a scope run, as with tokens (dataflow/origin.h): what random numbers hang on.
+  [[gnu::noinline]] Tag TagOf(int scope) {
+    if (scope < 0) return ctx_.tag();
+    const LoopScope& in = loop_.scopes[scope];
+    const Tag outside = TagOf(in.parent);
+    if (known_frames_.empty()) known_frames_.resize(loop_.scopes.size());
+    std::optional<KnownFrame>& known = known_frames_[scope];
+    if (!known || known->outside.frame != outside.frame ||
+        known->outside.iteration != outside.iteration) {
+      known = {outside, ChildFrameId(outside, CalleeFrameName(*in.structured, *in.function))};
+    }
+    return {known->id, IsLoop(in.structured->kind()) ? state_.iterations[in.loop] : 0};
   }
 
   // Native code.
@@ -351,6 +368,12 @@ class Machine {
     return status;
   }
 
+  // The frame of a scope, in which scopes within it have theirs.
+  struct KnownFrame {
+    Tag outside;
+    uint64_t id = 0;
+  };
+
   const RegisterLoop& loop_;
   KernelContext& ctx_;
   const compiled::NativeCode* native_;  // null: there is none yet, or it does not fit this run
@@ -358,7 +381,8 @@ class Machine {
   const Tensor::Alloc alloc_;
   LoopState state_;
   std::vector<Tensor>& registers_ = state_.registers;
-  std::vector<Tensor> inputs_;  // of the op that runs
+  std::vector<Tensor> inputs_;                           // of the op that runs
+  std::vector<std::optional<KnownFrame>> known_frames_;  // by scope
   int64_t until_look_;
   int64_t until_pause_ = kPauseEvery;
   // While native code runs: its cells, and why it was told to stop.
