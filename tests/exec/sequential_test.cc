@@ -32,7 +32,7 @@ Compiled Compile(const std::string& text) {
 }
 constexpr char kMul[] = "Mul(%x, %x) : float32";
 
-TEST(SequentialLoop, IsOneOfSmallTensorsAndListsWithoutEffects) {
+TEST(SequentialLoop, IsOneOfSmallTensorsAndListsThatDoesNotWait) {
   EXPECT_TRUE(RunsOnRegisters(LoopText(Body(kMul))));
   EXPECT_TRUE(RunsOnRegisters(LoopText(Body(kMul, "TensorListPushBack(%l, %x) : variant"))));
   EXPECT_TRUE(RunsOnRegisters(LoopText(Body(kMul), "", "(4)")));
@@ -40,14 +40,16 @@ TEST(SequentialLoop, IsOneOfSmallTensorsAndListsWithoutEffects) {
   EXPECT_FALSE(RunsOnRegisters(LoopText(Body(kMul), "", "(?)"))) << "who knows";
   EXPECT_TRUE(RunsOnRegisters(LoopText(Body("Identity(%x) : float32"), "", "(64, 64)")))
       << "nobody works on it";
-  EXPECT_FALSE(RunsOnRegisters(LoopText("%s = Const() value=int32[0]{} : int32\n" +
-                                        Body("RandomUniform(%s) dtype=float32 : float32"))))
-      << "drawn by iteration";
-  EXPECT_FALSE(RunsOnRegisters(LoopText(Body("StatefulPartitionedCall(%x) f=@say : float32"), R"(
-func @say(%x: float32) -> (y: float32) {
-  %y = Print(%x, %x) message="x" : float32
-  return %y
-})")));
+  EXPECT_TRUE(RunsOnRegisters(LoopText("%s = Const() value=int32[0]{} : int32\n" +
+                                       Body("RandomUniform(%s) dtype=float32 : float32"))));
+  const auto calls = [](const std::string& say) {
+    return LoopText(Body("StatefulPartitionedCall(%x) f=@say : float32"),
+                    absl::StrCat("\nfunc @say(%x: float32) -> (y: float32) {\n", say,
+                                 "%y = Neg(%x) : float32\n  return %y\n}\n"));
+  };
+  EXPECT_TRUE(RunsOnRegisters(calls("%z = Print(%x, %x) message=\"x\" : float32\n")));
+  EXPECT_FALSE(RunsOnRegisters(calls("%f = PyFunc(%x) token=\"f\" Tin=[float32] Tout=[]\n")))
+      << "calls the host program";
   EXPECT_TRUE(RunsOnRegisters(LoopText(Body("StatelessWhile(%x) cond=@big body=@half : float32"),
                                        R"(
 func @big(%x: float32) -> (p: bool) {
