@@ -39,8 +39,8 @@ struct Instruction {
   const ScalarCode* code = nullptr;
   const ObjectCode* object = nullptr;
   std::vector<uint32_t> inputs;  // cells; of kCall, those that the interpreter reads
-  // By input: an object that nobody reads any more. Of kCall, the interpreter has the reference
-  // then.
+  // By input: an object, or a tensor that is lent, that nobody reads any more. Of kCall, the
+  // interpreter has the reference then.
   std::vector<bool> is_last;
   std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
   std::vector<uint32_t> targets;  // numbers of instructions
@@ -72,6 +72,8 @@ struct Frame {
   // Looks at the clock, at cancellation and the budget, between two iterations of a loop. As
   // `call`.
   bool (*look)(void* interpreter, uint32_t loop) = nullptr;
+  // Empties a tensor. Throws nothing.
+  void (*drop)(Tensor* tensor) = nullptr;
 };
 
 // `call` or `look` said to stop.

@@ -20,9 +20,10 @@ TEST(ExplainLoops, SaysWhatIsNativeAndWhatOfItIsInterpreted) {
       Explained(LoopText("%y = Sin(%x) : float32\n%m = TensorListPushBack(%l, %y) : variant")),
       ElementsAre("loop: native code once it is hot"));
   EXPECT_THAT(
-      Explained(LoopText("%v = Pack(%x, %x) : float32\n%zero = Const() value=int32{0} : int32\n"
+      Explained(LoopText("%v = Sign(%p) : float32\n%zero = Const() value=int32{0} : int32\n"
+                         "%p = Pack(%x, %x) : float32\n"
                          "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant")),
-      ElementsAre("loop: native code once it is hot; interpreted in it: v (Pack), y (Sum)"));
+      ElementsAre("loop: native code once it is hot; interpreted in it: v (Sign), y (Sum)"));
 }
 
 TEST(ExplainLoops, NamesTheLoopsWithinOne) {

@@ -105,6 +105,59 @@ TEST(NativeElements, ReadAndChangeByManyIndices) {
   }
 }
 
+// The state of a solver: a small vector that is taken apart by constant indices and made again.
+TEST(NativeElements, ByConstantIndicesOfASmallVector) {
+  const auto text = [](int first, int second) {
+    return TableLoop(
+        absl::StrCat("%at0 = Const() value=int32[1]{", first, "} : int32\n",
+                     "%at1 = Const() value=int32[1]{", second, "} : int32\n",
+                     "%e = StridedSlice(%a, %at0, %at0, %ones) shrink_axis_mask=1 : float32\n"
+                     "%f = StridedSlice(%a, %at1, %at1, %ones) shrink_axis_mask=1 : float32\n"
+                     "%y = Sub(%e, %x) : float32\n%g = Cos(%f) : float32\n"
+                     "%b = Pack(%f, %y, %g) : float32"),
+        "", "(3)");
+  };
+  for (const int n : {0, 1, 2, 50}) {
+    ExpectAgreement(text(0, 2), TableFeeds(n, Shape::Vector(3)), kAll);
+    ExpectAgreement(text(1, 1), TableFeeds(n, Shape::Vector(3)), kAll);
+    ExpectAgreement(text(-1, -3), TableFeeds(n, Shape::Vector(3)), kAll);
+  }
+}
+
+TEST(NativeElements, ConstantIndicesBehindTheEndFailAsTokensDo) {
+  const std::string text = TableLoop(
+      "%at = Const() value=int32[1]{7} : int32\n"
+      "%e = StridedSlice(%a, %at, %at, %ones) shrink_axis_mask=1 : float32\n"
+      "%y = AddV2(%x, %e) : float32\n%b = Identity(%a) : float32");
+  ExpectAgreement(text, TableFeeds(2, Shape::Vector(5)), kAll);
+  ExpectAgreement(text, TableFeeds(2, Shape::Vector(8)), kAll);
+}
+
+TEST(NativeElements, AreChangedAtConstantIndices) {
+  const std::string text = TableLoop(
+      "%at = Const() value=int32[1]{2} : int32\n"
+      "%e = StridedSlice(%a, %at, %at, %ones) shrink_axis_mask=1 : float32\n"
+      "%y = AddV2(%x, %e) : float32\n%b = TensorScatterUpdate(%a, %at, %y) : float32");
+  for (const int n : {0, 1, 40}) ExpectAgreement(text, TableFeeds(n, Shape::Vector(5)), kAll);
+}
+
+// Vectors of one to nine scalars, of which up to eight are native; of every type.
+TEST(NativeElements, ArePackedOfScalars) {
+  std::string scalars;
+  for (int count = 1; count <= 9; ++count) {
+    absl::StrAppend(&scalars, count == 1 ? "" : ", ", count % 2 == 0 ? "%c" : "%d");
+    for (const char* const type : {"float32", "float64", "int32", "uint8", "int64", "bool"}) {
+      const std::string text = TableLoop(absl::StrReplaceAll(
+          "%c = Cast(%x) DstT=TYPE : TYPE\n%d = Cast(%i) DstT=TYPE : TYPE\n"
+          "%v = Pack(ALL) : TYPE\n%w = Cast(%v) DstT=float32 : float32\n"
+          "%s = Sum(%w, %zeros) : float32\n%y = AddV2(%x, %s) : float32\n"
+          "%zeros = Const() value=int32[1]{0} : int32\n%b = Identity(%a) : float32",
+          {{"TYPE", type}, {"ALL", scalars}}));
+      ExpectAgreement(text, TableFeeds(7, Shape::Vector(3)), kAll);
+    }
+  }
+}
+
 constexpr char kWrites[] =
     "%at = Pack(%i) : int32\n%b = TensorScatterUpdate(%a, %at, %y) : float32";
 

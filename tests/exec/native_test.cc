@@ -59,7 +59,8 @@ TEST(NativeLoop, HasScalarsInCellsAndCallsForTheRest) {
   EXPECT_EQ(pushing.Count(compiled::Action::kObject), 1);
   EXPECT_EQ(pushing.Count(compiled::Action::kCall), 0);
   const Native packing =
-      NativeOf(LoopText("%v = Pack(%x, %x) : float32\n%zero = Const() value=int32{0} : int32\n"
+      NativeOf(LoopText("%v = Sign(%p) : float32\n%zero = Const() value=int32{0} : int32\n"
+                        "%p = Pack(%x, %x) : float32\n"
                         "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant"));
   ASSERT_NE(packing.native, nullptr);
   EXPECT_EQ(packing.Count(compiled::Action::kCall), 2) << "the vector, and its sum";

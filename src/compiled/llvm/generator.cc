@@ -204,12 +204,21 @@ class Generator {
     b_.SetInsertPoint(then);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (!op.is_last[i]) continue;
+      if (kinds[i] == 't') {
+        Drop(TensorAt(op.inputs[i]));
+        continue;
+      }
       if (kinds[i] == 'o') CallWith(&Release, LoadObject(op.inputs[i]));
       Empty(op.inputs[i]);
     }
     for (const auto& [cell, result] : results)
       b_.CreateStore(b_.CreateLoad(TypeOf(cell), result), slots_[cell]);
     b_.CreateBr(BlockAt(at + 1));
+  }
+  void Drop(llvm::Value* tensor) {
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {ptr_}, false);
+    b_.CreateCall(type, b_.CreateLoad(ptr_, Member(offsetof(Frame, drop))), {tensor})
+        ->setDoesNotThrow();
   }
   static bool IsTensor(char kind) { return kind == 't' || kind == 'T'; }
   llvm::Value* TensorAt(uint32_t reg) {
@@ -352,7 +361,7 @@ class Generator {
     for (const uint32_t reg : op.inputs)
       if (IsCell(reg)) StoreCell(reg);
     for (size_t i = 0; i < op.inputs.size(); ++i)
-      if (op.is_last[i]) Empty(op.inputs[i]);
+      if (op.is_last[i] && IsCell(op.inputs[i])) Empty(op.inputs[i]);
     StoreIterations();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
     auto* const then = llvm::BasicBlock::Create(context_, "then", function_);

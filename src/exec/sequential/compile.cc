@@ -305,31 +305,35 @@ class Compiler {
   // Elements of tensors of any size, where they lie.
 
   bool HasScalarIndices(const Function& function, const ElementAccess& access) const {
-    const size_t first = access.inputs.size() - static_cast<size_t>(access.num_indices);
-    for (size_t i = 1; i < access.inputs.size(); ++i) {
-      const bool fits =
-          i < first ? IsSmall(function, access.inputs[i]) : IsScalar(function, access.inputs[i]);
-      if (!fits) return false;
-    }
-    return true;
+    return (!access.value || IsSmall(function, *access.value)) &&
+           absl::c_all_of(access.indices, [&](const ElementAccess::Index& index) {
+             return index.constant || IsScalar(function, index.scalar);
+           });
   }
   bool WriteElementAccess(const Function& function, const Node& node, int scope,
                           const ElementAccess& access, Registers& registers) {
-    const bool reads = access.inputs.size() == 1 + static_cast<size_t>(access.num_indices);
-    if (reads && !IsSmall(function, {node.id, 0})) return Refuse(function, node, kNotSmall);
-    std::vector<uint32_t> inputs;
-    for (const Endpoint& input : access.inputs) inputs.push_back(registers[input.node][input.slot]);
+    if (!access.value && !IsSmall(function, {node.id, 0})) return Refuse(function, node, kNotSmall);
+    const auto reg = [&](Endpoint e) { return registers[e.node][e.slot]; };
+    std::vector<uint32_t> inputs = {reg(access.tensor)};
+    if (access.value) inputs.push_back(reg(*access.value));
+    for (const ElementAccess::Index& index : access.indices)
+      inputs.push_back(index.constant ? ConstantIndex(access.index_type, *index.constant)
+                                      : reg(index.scalar));
     for (const NodeId pack : access.packs) {
       const std::vector<Endpoint>& packed = function.node(pack).inputs;
       if (absl::c_all_of(packed, [&](Endpoint e) { return IsScalar(function, e); }))
         packs_.insert(&function.node(pack));
     }
     const AttrMap attrs = {{"T", node.signature.outputs[0].dtype},
-                           {"N", static_cast<int64_t>(access.num_indices)},
-                           {"Index", TypeOf(function, access.inputs.back())}};
+                           {"N", static_cast<int64_t>(access.indices.size())},
+                           {"Index", access.index_type}};
     if (!WriteMade(node, scope, access.op, attrs, inputs, registers[node.id])) return false;
     NoteScalars(function, node, registers[node.id]);
     return true;
+  }
+  uint32_t ConstantIndex(DType type, int64_t index) {
+    return type == DType::kInt64 ? Constant(Tensor::Scalar<int64_t>(index))
+                                 : Constant(Tensor::Scalar(static_cast<int32_t>(index)));
   }
 
   bool WriteKind(const Function& function, const Node& node, int scope,

@@ -113,9 +113,8 @@ class RegionWriter {
       return false;
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
       const uint32_t reg = InputOf(from, i);
-      // Nobody empties a tensor that is lent for the last time.
       const bool is_last = loop_.inputs[from.first_input + i].is_last;
-      if (code.inputs[i] == 't' && (!IsTensor(reg) || is_last)) return false;
+      if (code.inputs[i] == 't' && !IsTensor(reg)) return false;
       if (code.inputs[i] == 'T' && (!IsTensor(reg) || !is_last)) return false;
       if (code.inputs[i] == 'x' && loop_.scalar_types[reg] != TypeOfInput(from, i)) return false;
       if (code.inputs[i] == '-' && !FitsScalars(constants_[reg])) return false;
@@ -203,8 +202,12 @@ class RegionWriter {
   bool WriteObject(const Instruction& from, compiled::Instruction& to) const {
     to.action = compiled::Action::kObject;
     to.object = from.kernel.object;
-    for (uint32_t i = 0; i < from.num_inputs; ++i)
-      if (to.object->inputs[i] != '-') AddInput(from, i, to);
+    for (uint32_t i = 0; i < from.num_inputs; ++i) {
+      if (to.object->inputs[i] == '-') continue;
+      AddInput(from, i, to);
+      if (to.object->inputs[i] == 't')
+        to.is_last.back() = loop_.inputs[from.first_input + i].is_last;
+    }
     for (uint32_t i = 0; i < from.num_outputs; ++i) to.outputs.push_back(from.output + i);
     return true;
   }

@@ -222,7 +222,8 @@ class Machine {
                              .alloc = &alloc_,
                              .interpreter = this,
                              .call = &CallFromNative,
-                             .look = &LookFromNative};
+                             .look = &LookFromNative,
+                             .drop = &DropFromNative};
     uint32_t stop = native_->Run(loop, frame);
     if (stop != compiled::kStopped) {
       SpillAll(region[stop].live);
@@ -323,6 +324,8 @@ class Machine {
     cells_[cell] = object;
     reinterpret_cast<const Object*>(object)->Ref();
   }
+
+  static void DropFromNative(Tensor* tensor) { *tensor = Tensor(); }
 
   static bool LookFromNative(void* interpreter, uint32_t loop) {
     Machine& self = *static_cast<Machine*>(interpreter);

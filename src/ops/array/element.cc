@@ -209,27 +209,38 @@ absl::Status SetElementShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-// The scalars that a vector is packed of; empty: it is not.
-std::vector<Endpoint> PackedOf(const Function& function, Endpoint vector) {
-  const Node& node = function.node(vector.node);
-  if (node.op_name != "Pack" || node.attrs.GetOr<int64_t>("axis", 0) != 0) return {};
-  return node.inputs;
+bool IsPack(const Node& node) {
+  return node.op_name == "Pack" && node.attrs.GetOr<int64_t>("axis", 0) == 0;
 }
-bool IsOnes(const Function& function, Endpoint strides, size_t count) {
-  const Node& node = function.node(strides.node);
-  if (node.kind() != OpKind::kConst) return false;
+// The numbers of a vector that is a constant; nullopt: it is none.
+std::optional<std::vector<int64_t>> ConstantOf(const Function& function, Endpoint vector) {
+  const Node& node = function.node(vector.node);
+  if (node.kind() != OpKind::kConst) return std::nullopt;
   const Tensor& value = NodeAttr<Tensor>(node, "value");
-  if (value.rank() != 1 || value.num_elements() != static_cast<int64_t>(count)) return false;
+  if (value.rank() != 1) return std::nullopt;
   if (value.dtype() == DType::kInt32) {
-    const auto ones = value.values<int32_t>();
-    return std::all_of(ones.begin(), ones.end(), [](int32_t v) { return v == 1; });
+    const auto numbers = value.values<int32_t>();
+    return std::vector<int64_t>(numbers.begin(), numbers.end());
   }
-  if (value.dtype() != DType::kInt64) return false;
-  const auto ones = value.values<int64_t>();
-  return std::all_of(ones.begin(), ones.end(), [](int64_t v) { return v == 1; });
+  if (value.dtype() != DType::kInt64) return std::nullopt;
+  const auto numbers = value.values<int64_t>();
+  return std::vector<int64_t>(numbers.begin(), numbers.end());
+}
+// What a vector of indices is made of; empty: that is not known.
+std::vector<ElementAccess::Index> IndicesOf(const Function& function, Endpoint vector) {
+  std::vector<ElementAccess::Index> indices;
+  if (const Node& node = function.node(vector.node); IsPack(node)) {
+    for (const Endpoint& scalar : node.inputs) indices.push_back({scalar, std::nullopt});
+  } else if (const auto numbers = ConstantOf(function, vector)) {
+    for (const int64_t number : *numbers) indices.push_back({{}, number});
+  }
+  return indices;
+}
+DType TypeOf(const Function& function, Endpoint e) {
+  return function.node(e.node).signature.outputs[e.slot].dtype;
 }
 bool IsIndexType(const Function& function, Endpoint e) {
-  const DType dtype = function.node(e.node).signature.outputs[e.slot].dtype;
+  const DType dtype = TypeOf(function, e);
   return dtype == DType::kInt32 || dtype == DType::kInt64;
 }
 
@@ -239,27 +250,28 @@ std::optional<ElementAccess> ElementAccessOf(const Function& function, const Nod
   const bool reads = node.op_name == "StridedSlice";
   if (!reads && node.op_name != "TensorScatterUpdate") return std::nullopt;
   if (!IsTrivial(node.signature.outputs[0].dtype)) return std::nullopt;
-  const std::vector<Endpoint> indices = PackedOf(function, node.inputs[1]);
-  if (indices.empty() || indices.size() > 8 || !IsIndexType(function, node.inputs[1]))
-    return std::nullopt;
   ElementAccess access{.op = reads ? "_Element" : "_SetElement",
-                       .inputs = {node.inputs[0]},
-                       .num_indices = static_cast<int>(indices.size()),
-                       .packs = {node.inputs[1].node}};
-  if (reads) {
-    // Of an index, the end of the range counts for nothing.
-    const int64_t all = (int64_t{1} << indices.size()) - 1;
-    for (const char* const mask : {"begin_mask", "ellipsis_mask", "new_axis_mask"})
-      if (node.attrs.GetOr<int64_t>(mask, 0) != 0) return std::nullopt;
-    if (node.attrs.GetOr<int64_t>("shrink_axis_mask", 0) != all ||
-        !IsOnes(function, node.inputs[3], indices.size()))
-      return std::nullopt;
-    if (!PackedOf(function, node.inputs[2]).empty()) access.packs.push_back(node.inputs[2].node);
-  } else {
+                       .tensor = node.inputs[0],
+                       .indices = IndicesOf(function, node.inputs[1])};
+  const size_t count = access.indices.size();
+  if (count == 0 || count > 8 || !IsIndexType(function, node.inputs[1])) return std::nullopt;
+  access.index_type = TypeOf(function, node.inputs[1]);
+  const auto add_pack = [&](Endpoint vector) {
+    if (IsPack(function.node(vector.node))) access.packs.push_back(vector.node);
+  };
+  add_pack(node.inputs[1]);
+  if (!reads) {
     if (!node.attrs.GetOr<std::string>("bad_indices_policy", "").empty()) return std::nullopt;
-    access.inputs.push_back(node.inputs[2]);
+    access.value = node.inputs[2];
+    return access;
   }
-  access.inputs.insert(access.inputs.end(), indices.begin(), indices.end());
+  // Of an index, the end of the range counts for nothing.
+  add_pack(node.inputs[2]);
+  for (const char* const mask : {"begin_mask", "ellipsis_mask", "new_axis_mask"})
+    if (node.attrs.GetOr<int64_t>(mask, 0) != 0) return std::nullopt;
+  if (node.attrs.GetOr<int64_t>("shrink_axis_mask", 0) != (int64_t{1} << count) - 1 ||
+      ConstantOf(function, node.inputs[3]) != std::vector<int64_t>(count, 1))
+    return std::nullopt;
   return access;
 }
 

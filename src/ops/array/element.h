@@ -11,13 +11,21 @@ namespace gyre {
 
 // What _Element or _SetElement (element.cc) is to be given to do what a node does.
 struct ElementAccess {
+  struct Index {
+    Endpoint scalar;                  // if the function has no mistake
+    std::optional<int64_t> constant;  // in its place
+  };
+
   absl::string_view op;
-  std::vector<Endpoint> inputs;  // in the function of the node
-  int num_indices = 0;           // the last of the inputs: scalars, if the function has no mistake
-  std::vector<NodeId> packs;     // nodes that packed indices for it
+  Endpoint tensor;                // as all endpoints here, of the node's function
+  std::optional<Endpoint> value;  // of _SetElement
+  std::vector<Index> indices;
+  DType index_type = DType::kInt32;
+  std::vector<NodeId> packs;  // nodes that packed indices for it
 };
 
-// Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars; nullopt for others.
+// Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars, or are constants;
+// nullopt for others.
 std::optional<ElementAccess> ElementAccessOf(const Function& function, const Node& node);
 
 }  // namespace gyre

@@ -1,5 +1,7 @@
 // Pack, Unpack: joining tensors along a new axis, and taking one apart along an axis.
 #include <algorithm>
+#include <cstring>
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +9,7 @@
 #include "ir/gradient_context.h"
 #include "ops/array/integers.h"
 #include "ops/array/layout.h"
+#include "ops/object_code.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -59,6 +62,39 @@ absl::Status ComputePack(KernelContext& ctx, const AxisAttr& attrs) {
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
+}
+
+// For generated code: a vector of N scalars.
+template <int N>
+struct PackCodes {
+  template <typename T>
+  struct Code {
+    static constexpr absl::string_view kInputs = absl::string_view("xxxxxxxx").substr(0, N);
+    static constexpr absl::string_view kOutputs = "T";
+    static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
+      try {
+        absl::StatusOr<Tensor> vector = Tensor::Make(DTypeOf<T>, Shape::Vector(N), alloc);
+        if (!vector.ok()) return false;
+        char* const to = static_cast<char*>(vector->mutable_raw_data());
+        for (int i = 0; i < N; ++i) std::memcpy(to + i * sizeof(T), operands[i], sizeof(T));
+        *static_cast<Tensor*>(operands[N]) = *std::move(vector);
+        return true;
+      } catch (const std::bad_alloc&) {
+        return false;
+      }
+    }
+  };
+};
+
+// Of up to eight inputs, which may be scalars.
+template <int N>
+absl::StatusOr<Kernel> BindPack(const Node& node) {
+  const KernelFactory kernel = Compute<ComputePack>();
+  if (const int64_t axis = AxisAttr(node).axis; axis != 0 && axis != -1) return kernel(node);
+  if (NodeAttr<int64_t>(node, "N") == N)
+    return WithObjectCode<PackCodes<N>::template Code>("T", kernel)(node);
+  if constexpr (N < 8) return BindPack<N + 1>(node);
+  return kernel(node);
 }
 
 // The list that scalars used as dimensions make.
@@ -172,7 +208,7 @@ void RegisterPack(OpRegistry& ops) {
       .shape = PackRule,
       .gradient = {PackGradient},
       .batch = {AlongAxisBatch},
-      .kernel = Compute<ComputePack>(),
+      .kernel = BindPack<1>,
   });
   ops.Add({
       .schema = "Unpack(value: T) -> output: num * T {num: int >= 0; T: type; axis: int = 0}",
