@@ -17,6 +17,7 @@
 #include "cluster/loop_on_two.h"
 #include "cluster/messages.h"
 #include "cluster/watch/clock_offset.h"
+#include "cluster/watch/firings.h"
 #include "cluster/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/core/debug.h"
@@ -503,6 +504,21 @@ TEST(WatchedCluster, MapsTimesToTheClientsClock) {
   EXPECT_GE(first, begin);
   EXPECT_LE(last, SystemClock().NowNanos() + kAhead);
   EXPECT_GT(lasting, 0);  // rather than all being put at one end of the run
+}
+
+// A run is between two looks at the client's clock, and so are its firings: an estimate that says
+// otherwise, taken of a busy network or before a clock was set, gives way.
+TEST(ClockOffset, PutsFiringsWithinTheirRun) {
+  proto::Firings firings;
+  firings.add_firings()->set_start_nanos(1000);
+  firings.mutable_firings(0)->set_end_nanos(1400);
+  const auto offset = [&](int64_t estimate) {
+    return FittingOffset(firings.SerializeAsString(),
+                         {.offset_nanos = estimate, .first_nanos = 50'000, .last_nanos = 60'000});
+  };
+  EXPECT_EQ(offset(-50'000), -50'000);        // from 51,000 to 51,400
+  EXPECT_EQ(1000 - offset(0), 50'000);        // the earliest that it can be
+  EXPECT_EQ(1400 - offset(-80'000), 60'000);  // the latest
 }
 
 TEST(ClockOffset, IsTakenFromTheShortestRoundTrip) {

@@ -22,6 +22,11 @@ absl::Status Malformed() {
   return absl::InvalidArgumentError("it sent firings that make no sense");
 }
 
+// What is sent may be any number.
+int64_t Minus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+
 class Reader {
  public:
   Reader(const proto::Firings& in, const FiringsOf& of, RunObserver& observer)
@@ -105,9 +110,7 @@ class Reader {
   }
 
   int64_t Time(int64_t theirs) const {
-    const int64_t ours = static_cast<int64_t>(static_cast<uint64_t>(theirs) -
-                                              static_cast<uint64_t>(of_.offset_nanos));
-    return std::clamp(ours, of_.first_nanos, of_.last_nanos);
+    return std::clamp(Minus(theirs, of_.offset_nanos), of_.first_nanos, of_.last_nanos);
   }
 
   absl::Status SetAround(uint32_t place) {
@@ -248,11 +251,31 @@ std::string FiringsWriter::Take() {
   return bytes;
 }
 
+namespace {
+bool Parse(absl::string_view bytes, const FiringsOf& of, proto::Firings& firings) {
+  const size_t most = kMostFiringsBytes + (of.num_outputs > 0 ? kMostValueBytes : 0);
+  return bytes.size() <= most &&
+         firings.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+}  // namespace
+
+int64_t FittingOffset(absl::string_view bytes, const FiringsOf& of) {
+  proto::Firings in;
+  if (!Parse(bytes, of, in) || in.firings().empty()) return of.offset_nanos;
+  int64_t first = in.firings(0).start_nanos(), last = in.firings(0).end_nanos();
+  for (const proto::Firings::Firing& firing : in.firings()) {
+    first = std::min(first, firing.start_nanos());
+    last = std::max(last, firing.end_nanos());
+  }
+  int64_t offset = of.offset_nanos;
+  if (Minus(last, offset) > of.last_nanos) offset = Minus(last, of.last_nanos);
+  if (Minus(first, offset) < of.first_nanos) offset = Minus(first, of.first_nanos);
+  return offset;
+}
+
 absl::Status ReadFirings(absl::string_view bytes, const FiringsOf& of, RunObserver& observer) {
   proto::Firings firings;
-  const size_t most = kMostFiringsBytes + (of.num_outputs > 0 ? kMostValueBytes : 0);
-  if (bytes.size() > most || !firings.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return Malformed();
+  if (!Parse(bytes, of, firings)) return Malformed();
   return Reader(firings, of, observer).Read();
 }
 

@@ -57,6 +57,10 @@ struct FiringsOf {
 constexpr int kMostGraphs = 1 << 14;
 constexpr int kMostThreads = 1 << 12;
 
+// `of.offset_nanos`, or what is nearest to it and has these firings lie within the run: an estimate
+// that puts them elsewhere, or all at one end, is off by as much. For the first ones of a run.
+int64_t FittingOffset(absl::string_view bytes, const FiringsOf& of);
+
 // Calls `observer` for each firing and join. INVALID_ARGUMENT for what no writer writes, by when
 // some may have been told; the first error of the observer.
 absl::Status ReadFirings(absl::string_view bytes, const FiringsOf& of, RunObserver& observer);

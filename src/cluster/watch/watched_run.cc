@@ -62,13 +62,14 @@ absl::Status WatchedRun::OnFired(int w, const proto::Fired& fired, int64_t offse
   if (!watch_.firings && num_outputs_ == 0) return absl::OkStatus();
   Worker& worker = workers_[w];
   if (worker.graphs.empty()) worker.graphs.resize(kMostGraphs);
-  if (!worker.offset_nanos) worker.offset_nanos = offset_nanos;
-  const FiringsOf of{.offset_nanos = *worker.offset_nanos,
-                     .first_nanos = begin_nanos_,
-                     .last_nanos = now_nanos,
-                     .first_thread = w * kMostThreads,
-                     .graphs = worker.graphs.data(),
-                     .num_outputs = num_outputs_};
+  FiringsOf of{.offset_nanos = offset_nanos,
+               .first_nanos = begin_nanos_,
+               .last_nanos = now_nanos,
+               .first_thread = w * kMostThreads,
+               .graphs = worker.graphs.data(),
+               .num_outputs = num_outputs_};
+  if (!worker.offset_nanos) worker.offset_nanos = FittingOffset(fired.firings(), of);
+  of.offset_nanos = *worker.offset_nanos;
   return ReadFirings(fired.firings(), of, *hooks_.observer);
 }
 
