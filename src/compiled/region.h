@@ -1,14 +1,16 @@
 // Region: a stretch of a program that becomes native code, and the native code.
 //
-// A region is a list of instructions on cells. A cell holds a scalar of at most eight bytes, or a
-// reference to an object (a list, a variable), which it owns; native code keeps it in a machine
-// register. An object's cell is 0 where it has none. The region's instructions are those of the
-// interpreter that runs the same stretch, one by one and under the same numbers, so that native
-// code can stop before any of them and leave the rest to the interpreter: where a check fails,
-// where something waits, where somebody must be told. Whatever goes wrong is said by the
-// interpreter, in the words that it always has.
+// A region is a list of instructions on cells. A cell holds a scalar of at most eight bytes, a
+// small tensor of a shape that is known beforehand, or a reference to an object (a list, a
+// variable), which it owns; native code keeps scalars and references in machine registers, and
+// small tensors on its stack. An object's cell is 0 where it has none. The region's instructions
+// are those of the interpreter that runs the same stretch, one by one and under the same numbers,
+// so that native code can stop before any of them and leave the rest to the interpreter: where a
+// check fails, where something waits, where somebody must be told. Whatever goes wrong is said by
+// the interpreter, in the words that it always has.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -21,6 +23,10 @@ namespace gyre::compiled {
 
 enum class Action : uint8_t {
   kScalar,       // one element: inputs to `output` by `code`
+  kElementwise,  // as kScalar, each element, as `dims` says
+  kTake,         // elements of inputs to outputs, as `stretches` says
+  kElement,      // of inputs[0] the part that the other inputs, indices, name
+  kSetElement,   // inputs[0] with inputs[1] as the part that the others name
   kObject,       // inputs to outputs, tensors among them, by `object`; or else as kCall
   kMove,         // inputs[0] to `output`
   kLeave,        // stops before this instruction unless inputs[0] is true
@@ -34,6 +40,20 @@ enum class Action : uint8_t {
   kAgain,        // to targets[0], as the next iteration of loop `loop`
 };
 
+// Of an elementwise result and its operands: neighbouring dimensions that all walk alike are one.
+struct Dim {
+  int64_t size = 0;
+  std::array<int64_t, 3> strides = {};  // in elements, by input; 0: it is repeated
+};
+
+// Elements that are moved together.
+inline constexpr uint32_t kZeros = UINT32_MAX;  // as an input of a stretch
+struct Stretch {
+  uint32_t output = 0, to = 0;  // which of the outputs, and where in it
+  uint32_t input = 0, from = 0;
+  uint32_t size = 0;
+};
+
 struct Instruction {
   Action action = Action::kSkip;
   const ScalarCode* code = nullptr;
@@ -43,25 +63,50 @@ struct Instruction {
   // interpreter has the reference then.
   std::vector<bool> is_last;
   std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
+  std::vector<Dim> dims;          // outermost first
+  std::vector<Stretch> stretches;
+  std::vector<int64_t> sizes;     // by index, what it must be below
+  bool counts_from_end = false;   // negative indices do
   std::vector<uint32_t> targets;  // numbers of instructions
   std::vector<uint32_t> live;     // cells that are read from here on: what a stop here leaves
   uint32_t loop = 0;
 };
 
+struct Cell {
+  uint32_t element_bytes = 0;      // 0: a register that is no cell
+  uint32_t elements = 1;           // of a small tensor
+  bool is_tensor = false;          // a small one
+  DType object = DType::kInvalid;  // of the tensor that holds it; kInvalid: no object
+  uint32_t word = 0;               // where it lies among the frame's cells
+
+  uint32_t bytes() const { return element_bytes * elements; }
+  bool is_object() const { return object != DType::kInvalid; }
+};
+
 struct Region {
-  std::string name;                 // of the loop, for debuggers and profilers
-  std::vector<uint8_t> cell_bytes;  // per cell; 0: a register that is none
-  std::vector<DType> objects;       // per cell, of the tensor that holds it; kInvalid: a scalar
+  std::string name;         // of the loop, for debuggers and profilers
+  std::vector<Cell> cells;  // by register
+  uint32_t num_words = 0;   // of a frame's cells
   std::vector<Instruction> instructions;
-  std::vector<std::pair<uint32_t, uint64_t>> constants;  // cells that never change
+  std::vector<std::pair<uint32_t, std::string>> constants;  // cells that never change, their bytes
   // By number, where the iterations of a loop start. Its instructions are those from there to its
   // kAgain; loops lie within each other. Native code can be entered at each.
   std::vector<uint32_t> starts;
+
+  // Gives each cell its place in the frame.
+  void PlaceCells() {
+    num_words = 0;
+    for (Cell& cell : cells) {
+      cell.word = num_words;
+      num_words += static_cast<uint32_t>((cell.bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+    }
+  }
 };
 
 // What native code and the interpreter tell each other in one run.
 struct Frame {
-  // In and out: those that are live where native code starts and stops, and all objects.
+  // In and out: those that are live where native code starts and stops, and all objects. A cell
+  // begins with the first bytes of its first word.
   uint64_t* cells = nullptr;
   int64_t* iterations = nullptr;  // by loop; in and out, and as they are at each call
   Tensor* tensors = nullptr;      // by register, of those that are no cells
@@ -72,6 +117,10 @@ struct Frame {
   // Looks at the clock, at cancellation and the budget, between two iterations of a loop. As
   // `call`.
   bool (*look)(void* interpreter, uint32_t loop) = nullptr;
+  // For instruction `at`: makes a tensor of a small one's cell, and brings one into its cell. As
+  // `call`; where it does not fit the cell, behind the instruction.
+  bool (*make_tensor)(void* interpreter, uint32_t at, uint32_t cell) = nullptr;
+  bool (*take_tensor)(void* interpreter, uint32_t at, uint32_t cell) = nullptr;
   // Empties a tensor. Throws nothing.
   void (*drop)(Tensor* tensor) = nullptr;
 };

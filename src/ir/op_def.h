@@ -168,6 +168,9 @@ struct OpTraits {
   bool forwards = false;
   // The output has the elements of input 0 in their order, maybe in another shape.
   bool is_view = false;
+  // Each element of the outputs is some element of the inputs of the outputs' type, or a zero; which
+  // one depends on shapes and on the other inputs alone.
+  bool moves_elements = false;
   // It computes shapes, from tensors of which it reads the shapes alone or from shapes: small and
   // cheap.
   bool computes_shapes = false;

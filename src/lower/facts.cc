@@ -193,9 +193,13 @@ bool ProgramFacts::IsScalar(const Function& function, Endpoint e) const {
   return shape != nullptr && shape->has_rank() && shape->rank() == 0;
 }
 
-int64_t ProgramFacts::NumElements(const Function& function, Endpoint e) const {
+std::optional<Shape> ProgramFacts::KnownShape(const Function& function, Endpoint e) const {
   const PartialShape* const partial = ShapeOf(function, e);
-  const std::optional<Shape> shape = partial == nullptr ? std::nullopt : partial->ToShape();
+  return partial == nullptr ? std::nullopt : partial->ToShape();
+}
+
+int64_t ProgramFacts::NumElements(const Function& function, Endpoint e) const {
+  const std::optional<Shape> shape = KnownShape(function, e);
   return shape ? shape->num_elements() : -1;
 }
 

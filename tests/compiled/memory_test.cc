@@ -18,8 +18,8 @@ namespace {
 Region LongRegion(const ScalarCode& add, const ScalarCode& sine, const ScalarCode& not_zero) {
   Region region;
   region.name = "long";
-  region.cell_bytes = {4, 4, 1};
-  region.objects.resize(3, DType::kInvalid);
+  region.cells = {{.element_bytes = 4}, {.element_bytes = 4}, {.element_bytes = 1}};
+  region.PlaceCells();
   for (int i = 0; i < 100; ++i) {
     region.instructions.push_back({.action = Action::kScalar,
                                    .code = &add,

@@ -19,15 +19,14 @@ compiled::Region RegionOf(const ScalarCode& code, const Node& node) {
   compiled::Region region;
   region.name = node.op_name;
   compiled::Instruction compute{.action = compiled::Action::kScalar, .code = &code};
-  for (const auto& input : node.signature.inputs) {
-    compute.inputs.push_back(static_cast<uint32_t>(region.cell_bytes.size()));
-    region.cell_bytes.push_back(static_cast<uint8_t>(DTypeSize(input.dtype)));
-  }
-  const auto result = static_cast<uint32_t>(region.cell_bytes.size());
-  region.cell_bytes.push_back(static_cast<uint8_t>(DTypeSize(node.signature.outputs[0].dtype)));
-  region.cell_bytes.push_back(1);
-  region.objects.resize(region.cell_bytes.size(), DType::kInvalid);
-  region.constants = {{result + 1, 0}};
+  const auto add_cell = [&](DType dtype) {
+    region.cells.push_back({.element_bytes = static_cast<uint32_t>(DTypeSize(dtype))});
+    return static_cast<uint32_t>(region.cells.size() - 1);
+  };
+  for (const auto& input : node.signature.inputs) compute.inputs.push_back(add_cell(input.dtype));
+  const uint32_t result = add_cell(node.signature.outputs[0].dtype);
+  region.constants = {{add_cell(DType::kBool), std::string(1, '\0')}};
+  region.PlaceCells();
   compute.outputs = {result};
   compute.live = compute.inputs;
   region.instructions = {

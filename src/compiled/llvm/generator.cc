@@ -1,6 +1,8 @@
 #include "compiled/llvm/generator.h"
 
 #include <cstddef>
+#include <cstring>
+#include <map>
 
 #include "compiled/llvm/scalar_bitcode.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,10 +15,12 @@ namespace {
 void Retain(const Object* object) { object->Ref(); }
 void Release(const Object* object) { object->Unref(); }
 
-// Instructions between two looks at the clock: some 50 to 500 µs of native code.
+// Work between two looks at the clock: some 50 µs to a few ms.
 constexpr int32_t kLookEvery = 1 << 16;
+constexpr uint64_t kTensorAlign = 32;
 
-// The function of one loop of a region. Cells are stack slots, which LLVM turns into registers:
+// The function of one loop of a region. Cells are stack slots, of which LLVM turns scalars and
+// references into registers:
 //
 //   entry:        slots of the cells that the loop's first instruction reads, and of all objects,
 //                 are loaded from the frame
@@ -63,33 +67,59 @@ class Generator {
            region_.instructions[at].loop == loop;
   }
   bool IsInside(uint32_t at) const { return at >= start_ && at - start_ < blocks_.size(); }
+  bool IsCell(uint32_t reg) const { return region_.cells[reg].element_bytes != 0; }
+  bool IsTensorCell(uint32_t reg) const { return region_.cells[reg].is_tensor; }
   // What goes on at an instruction; behind the loop it is left to the interpreter.
   llvm::BasicBlock* BlockAt(uint32_t at) {
     return IsInside(at) ? blocks_[at - start_] : StopBefore(at, at);
   }
 
-  llvm::Type* TypeOf(uint32_t cell) { return b_.getIntNTy(8 * region_.cell_bytes[cell]); }
+  // Of one element.
+  llvm::Type* TypeOf(uint32_t cell) { return b_.getIntNTy(8 * region_.cells[cell].element_bytes); }
 
   llvm::AllocaInst* Slot(llvm::Type* type) {
     llvm::IRBuilder<> at_entry(entry_, entry_->begin());
     return at_entry.CreateAlloca(type);
+  }
+  llvm::Value* TensorSlot(uint32_t cell) {
+    llvm::AllocaInst* const slot =
+        Slot(llvm::ArrayType::get(TypeOf(cell), region_.cells[cell].elements));
+    slot->setAlignment(llvm::Align(kTensorAlign));
+    return slot;
+  }
+  llvm::Value* ConstantTensor(llvm::StringRef bytes) {
+    auto* const value = llvm::ConstantDataArray::getString(context_, bytes, /*AddNull=*/false);
+    auto* const table = new llvm::GlobalVariable(module_, value->getType(), /*isConstant=*/true,
+                                                 llvm::GlobalValue::PrivateLinkage, value);
+    table->setAlignment(llvm::Align(kTensorAlign));
+    return table;
   }
 
   llvm::Value* Member(size_t offset) {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), frame_, offset);
   }
   llvm::Value* CellInFrame(uint32_t cell) {
-    return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), cells_, cell);
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), cells_, region_.cells[cell].word);
   }
 
   void WriteEntry() {
     b_.SetInsertPoint(entry_);
     cells_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, cells)));
-    slots_.resize(region_.cell_bytes.size());
-    for (uint32_t cell = 0; cell < slots_.size(); ++cell)
-      if (region_.cell_bytes[cell] != 0) slots_[cell] = Slot(TypeOf(cell));
-    for (const auto& [cell, value] : region_.constants)
+    slots_.resize(region_.cells.size());
+    for (const auto& [cell, bytes] : region_.constants) {
+      if (IsTensorCell(cell)) {
+        slots_[cell] = ConstantTensor(bytes);
+        continue;
+      }
+      uint64_t value = 0;
+      std::memcpy(&value, bytes.data(), bytes.size());
+      slots_[cell] = Slot(TypeOf(cell));
       b_.CreateStore(llvm::ConstantInt::get(TypeOf(cell), value), slots_[cell]);
+    }
+    for (uint32_t cell = 0; cell < slots_.size(); ++cell) {
+      if (IsCell(cell) && slots_[cell] == nullptr)
+        slots_[cell] = IsTensorCell(cell) ? TensorSlot(cell) : Slot(TypeOf(cell));
+    }
     for (const uint32_t cell : region_.instructions[start_].live)
       if (!IsObject(cell)) LoadCell(cell);
     for (uint32_t cell = 0; cell < slots_.size(); ++cell)
@@ -113,18 +143,29 @@ class Generator {
       b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), iterations_[loop]), IterationInFrame(loop));
   }
 
-  // A cell takes the low bytes of its eight in the frame.
+  void Copy(llvm::Value* to, llvm::Value* from, uint32_t bytes, llvm::Align align) {
+    b_.CreateMemCpy(to, align, from, align, bytes);
+  }
+  // A cell takes the low bytes of its words in the frame.
   void LoadCell(uint32_t cell) {
+    if (IsTensorCell(cell)) {
+      Copy(slots_[cell], CellInFrame(cell), region_.cells[cell].bytes(), llvm::Align(8));
+      return;
+    }
     b_.CreateStore(b_.CreateLoad(TypeOf(cell), CellInFrame(cell)), slots_[cell]);
   }
   void StoreCell(uint32_t cell) {
+    if (IsTensorCell(cell)) {
+      Copy(CellInFrame(cell), slots_[cell], region_.cells[cell].bytes(), llvm::Align(8));
+      return;
+    }
     llvm::Value* const value = b_.CreateLoad(TypeOf(cell), slots_[cell]);
     b_.CreateStore(b_.CreateZExt(value, b_.getInt64Ty()), CellInFrame(cell));
   }
 
   // Objects.
 
-  bool IsObject(uint32_t cell) const { return region_.objects[cell] != DType::kInvalid; }
+  bool IsObject(uint32_t cell) const { return region_.cells[cell].is_object(); }
   llvm::Value* Address(const void* of) {
     return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(of)), ptr_);
   }
@@ -169,6 +210,7 @@ class Generator {
     const std::vector<char> kinds = OperandKinds(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (IsTensor(kinds[i])) {
+        if (IsVariableTensorCell(op.inputs[i])) MakeTensor(at, op.inputs[i]);
         set_operand(i, TensorAt(op.inputs[i]));
         continue;
       }
@@ -213,7 +255,32 @@ class Generator {
     }
     for (const auto& [cell, result] : results)
       b_.CreateStore(b_.CreateLoad(TypeOf(cell), result), slots_[cell]);
+    for (const uint32_t output : op.outputs)
+      if (IsTensorCell(output)) TakeTensor(at, op, output);
     b_.CreateBr(BlockAt(at + 1));
+  }
+  // For functions that handle tensors: of a cell one, and back.
+  bool IsVariableTensorCell(uint32_t reg) const {
+    return IsTensorCell(reg) && !llvm::isa<llvm::GlobalVariable>(slots_[reg]);
+  }
+  void MakeTensor(uint32_t at, uint32_t cell) {
+    StoreCell(cell);
+    StoreIterations();
+    GoOnIf(CallBack(offsetof(Frame, make_tensor), {b_.getInt32(at), b_.getInt32(cell)}),
+           StopBefore(at, kStopped));
+  }
+  void TakeTensor(uint32_t at, const Instruction& op, uint32_t cell) {
+    llvm::Value* const fits =
+        CallBack(offsetof(Frame, take_tensor), {b_.getInt32(at), b_.getInt32(cell)});
+    GoOnIf(fits, StopBehind(at, [&](uint32_t live) {
+             return IsTensorCell(live) && llvm::is_contained(op.outputs, live);
+           }));
+    LoadCell(cell);
+  }
+  void GoOnIf(llvm::Value* condition, llvm::BasicBlock* otherwise) {
+    auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
+    Branch(condition, then, otherwise);
+    b_.SetInsertPoint(then);
   }
   void Drop(llvm::Value* tensor) {
     auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {ptr_}, false);
@@ -235,7 +302,11 @@ class Generator {
   void WriteMove(uint32_t at, const Instruction& op) {
     const uint32_t from = op.inputs[0], to = op.outputs[0];
     ReleaseOutputs(op);
-    b_.CreateStore(b_.CreateLoad(TypeOf(from), slots_[from]), slots_[to]);
+    if (IsTensorCell(from)) {
+      Copy(slots_[to], slots_[from], region_.cells[to].bytes(), llvm::Align(kTensorAlign));
+    } else {
+      b_.CreateStore(b_.CreateLoad(TypeOf(from), slots_[from]), slots_[to]);
+    }
     if (IsObject(from)) {
       if (op.is_last[0]) {
         Empty(from);
@@ -257,10 +328,26 @@ class Generator {
   }
   // A block that does, before instruction `at`.
   llvm::BasicBlock* StopBefore(uint32_t at, uint32_t result) {
-    auto* const block = llvm::BasicBlock::Create(context_, "stop", function_);
+    llvm::BasicBlock*& block = stops_[{at, result}];
+    if (block != nullptr) return block;
+    block = llvm::BasicBlock::Create(context_, "stop", function_);
     const llvm::IRBuilder<>::InsertPointGuard guard(b_);
     b_.SetInsertPoint(block);
     WriteStop(region_.instructions[at].live, result);
+    return block;
+  }
+
+  // A block that stops behind it: what it was to make, as far as `is_made` says so, the interpreter
+  // has.
+  template <typename IsMade>
+  llvm::BasicBlock* StopBehind(uint32_t at, IsMade is_made) {
+    auto* const block = llvm::BasicBlock::Create(context_, "stop", function_);
+    const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(block);
+    std::vector<uint32_t> live;
+    for (const uint32_t cell : region_.instructions[at + 1].live)
+      if (!is_made(cell)) live.push_back(cell);
+    WriteStop(live, kStopped);
     return block;
   }
 
@@ -278,6 +365,14 @@ class Generator {
     switch (op.action) {
       case Action::kScalar:
         return WriteScalar(at, op);
+      case Action::kElementwise:
+        return WriteElementwise(at, op);
+      case Action::kTake:
+        return WriteTake(at, op);
+      case Action::kElement:
+        return WriteElement(at, op);
+      case Action::kSetElement:
+        return WriteSetElement(at, op);
       case Action::kObject:
         return WriteObject(at, op);
       case Action::kMove:
@@ -333,6 +428,129 @@ class Generator {
     b_.CreateBr(BlockAt(at + 1));
   }
 
+  // Small tensors.
+
+  llvm::Value* ElementOf(uint32_t cell, llvm::Value* number) {
+    return b_.CreateInBoundsGEP(TypeOf(cell), slots_[cell], {number});
+  }
+  llvm::Value* ElementOf(uint32_t cell, int64_t number) {
+    return ElementOf(cell, b_.getInt64(number));
+  }
+
+  // for (i = 0; i < size; ++i) body(i), written out where it is short.
+  template <typename Body>
+  void Repeat(int64_t size, const Body& body) {
+    constexpr int64_t kWrittenOut = 4;
+    if (size <= kWrittenOut) {
+      for (int64_t i = 0; i < size; ++i) body(b_.getInt64(i));
+      return;
+    }
+    llvm::AllocaInst* const count = Slot(b_.getInt64Ty());
+    b_.CreateStore(b_.getInt64(0), count);
+    auto* const start = llvm::BasicBlock::Create(context_, "element", function_);
+    auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
+    b_.CreateBr(start);
+    b_.SetInsertPoint(start);
+    llvm::Value* const i = b_.CreateLoad(b_.getInt64Ty(), count);
+    body(i);
+    llvm::Value* const next = b_.CreateAdd(i, b_.getInt64(1), "", true, true);
+    b_.CreateStore(next, count);
+    b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(size)), start, then);
+    b_.SetInsertPoint(then);
+  }
+
+  void WriteElementwise(uint32_t at, const Instruction& op) {
+    const uint32_t output = op.outputs[0];
+    if (op.code->row != nullptr && op.dims.size() == 1 && op.dims[0].strides[0] == 1) {
+      auto* const type =
+          llvm::FunctionType::get(b_.getVoidTy(), {ptr_, ptr_, b_.getInt64Ty()}, false);
+      b_.CreateCall(type, Address(reinterpret_cast<const void*>(op.code->row())),
+                    {slots_[op.inputs[0]], slots_[output], b_.getInt64(op.dims[0].size)})
+          ->setDoesNotThrow();
+    } else {
+      const std::vector<llvm::Value*> none(op.inputs.size() + 1, b_.getInt64(0));
+      WriteElements(op, 0, none, StopBefore(at, at));
+    }
+    b_.CreateBr(BlockAt(at + 1));
+  }
+  // Dimensions from `d` on; `places` are the elements of inputs and output at which they begin.
+  void WriteElements(const Instruction& op, size_t d, const std::vector<llvm::Value*>& places,
+                     llvm::BasicBlock* stop) {
+    if (d == op.dims.size()) return WriteElementAt(op, places, stop);
+    int64_t inner = 1;  // the output's stride
+    for (size_t k = d + 1; k < op.dims.size(); ++k) inner *= op.dims[k].size;
+    Repeat(op.dims[d].size, [&](llvm::Value* i) {
+      std::vector<llvm::Value*> at = places;
+      for (size_t k = 0; k < at.size(); ++k) {
+        const int64_t stride = k < op.inputs.size() ? op.dims[d].strides[k] : inner;
+        at[k] = b_.CreateAdd(at[k], b_.CreateMul(i, b_.getInt64(stride)));
+      }
+      WriteElements(op, d + 1, at, stop);
+    });
+  }
+  void WriteElementAt(const Instruction& op, const std::vector<llvm::Value*>& places,
+                      llvm::BasicBlock* stop) {
+    auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size());
+    llvm::AllocaInst* const list = Slot(list_type);
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      b_.CreateStore(ElementOf(op.inputs[i], places[i]),
+                     b_.CreateConstInBoundsGEP2_64(list_type, list, 0, i));
+    llvm::Value* const has_result = b_.CreateCall(scalars_.Import(*op.code, module_),
+                                                  {list, ElementOf(op.outputs[0], places.back())});
+    GoOnIf(has_result, stop);
+  }
+
+  void WriteTake(uint32_t at, const Instruction& op) {
+    for (const Stretch& part : op.stretches) {
+      const uint32_t to = op.outputs[part.output];
+      const uint32_t bytes = region_.cells[to].element_bytes;
+      if (part.input == kZeros) {
+        b_.CreateMemSet(ElementOf(to, part.to), b_.getInt8(0), part.size * bytes,
+                        llvm::Align(bytes));
+      } else {
+        Copy(ElementOf(to, part.to), ElementOf(op.inputs[part.input], part.from), part.size * bytes,
+             llvm::Align(bytes));
+      }
+    }
+    b_.CreateBr(BlockAt(at + 1));
+  }
+
+  // The first element of the part of `cell` that indices from input `first` on name; where there is
+  // none, native code stops.
+  llvm::Value* PartOf(uint32_t at, const Instruction& op, uint32_t cell, size_t first) {
+    llvm::Value* place = b_.getInt64(0);
+    int64_t rest = region_.cells[cell].elements;
+    for (size_t k = 0; k < op.sizes.size(); ++k) {
+      const uint32_t index_cell = op.inputs[first + k];
+      llvm::Value* index =
+          b_.CreateSExt(b_.CreateLoad(TypeOf(index_cell), slots_[index_cell]), b_.getInt64Ty());
+      llvm::Value* const size = b_.getInt64(op.sizes[k]);
+      if (op.counts_from_end) {
+        index = b_.CreateSelect(b_.CreateICmpSLT(index, b_.getInt64(0)), b_.CreateAdd(index, size),
+                                index);
+      }
+      GoOnIf(b_.CreateICmpULT(index, size), StopBefore(at, at));
+      place = b_.CreateAdd(b_.CreateMul(place, size), index);
+      rest /= op.sizes[k];
+    }
+    return ElementOf(cell, b_.CreateMul(place, b_.getInt64(rest)));
+  }
+  void WriteElement(uint32_t at, const Instruction& op) {
+    const Cell& output = region_.cells[op.outputs[0]];
+    llvm::Value* const part = PartOf(at, op, op.inputs[0], 1);
+    Copy(slots_[op.outputs[0]], part, output.bytes(), llvm::Align(output.element_bytes));
+    b_.CreateBr(BlockAt(at + 1));
+  }
+  void WriteSetElement(uint32_t at, const Instruction& op) {
+    const uint32_t output = op.outputs[0];
+    const Cell& value = region_.cells[op.inputs[1]];
+    Copy(slots_[output], slots_[op.inputs[0]], region_.cells[output].bytes(),
+         llvm::Align(kTensorAlign));
+    Copy(PartOf(at, op, output, 2), slots_[op.inputs[1]], value.bytes(),
+         llvm::Align(value.element_bytes));
+    b_.CreateBr(BlockAt(at + 1));
+  }
+
   void WriteJumpByIndex(const Instruction& op) {
     llvm::Value* const index = b_.CreateLoad(b_.getInt32Ty(), slots_[op.inputs[0]]);
     llvm::SwitchInst* const jump = b_.CreateSwitch(index, BlockAt(op.targets.back()));
@@ -353,8 +571,6 @@ class Generator {
     return call;
   }
 
-  bool IsCell(uint32_t reg) const { return region_.cell_bytes[reg] != 0; }
-
   // Has the interpreter run the instruction, and goes on behind it. Requirement: its outputs hold
   // no objects.
   void CallInterpreter(uint32_t at, const Instruction& op) {
@@ -364,15 +580,8 @@ class Generator {
       if (op.is_last[i] && IsCell(op.inputs[i])) Empty(op.inputs[i]);
     StoreIterations();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
-    auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
-    auto* const stop = llvm::BasicBlock::Create(context_, "stop", function_);
-    Branch(goes_on, then, stop);
-    b_.SetInsertPoint(stop);
-    std::vector<uint32_t> live;  // behind the instruction, but for what it was to make
-    for (const uint32_t cell : region_.instructions[at + 1].live)
-      if (!llvm::is_contained(op.outputs, cell)) live.push_back(cell);
-    WriteStop(live, kStopped);
-    b_.SetInsertPoint(then);
+    GoOnIf(goes_on,
+           StopBehind(at, [&](uint32_t cell) { return llvm::is_contained(op.outputs, cell); }));
     for (const uint32_t reg : op.outputs)
       if (IsCell(reg)) LoadCell(reg);
     b_.CreateBr(BlockAt(at + 1));
@@ -383,12 +592,25 @@ class Generator {
     b_.CreateBr(BlockAt(at + 1));
   }
 
+  // Of instructions [begin, end]: about how many of scalars they are worth.
+  int32_t Work(uint32_t begin, uint32_t end) const {
+    constexpr int32_t kCallWork = 8;
+    int32_t work = 0;
+    for (uint32_t at = begin; at <= end; ++at) {
+      const Instruction& op = region_.instructions[at];
+      work += op.action == Action::kCall ? kCallWork : 1;
+      if (op.action == Action::kElementwise)
+        work += static_cast<int32_t>(region_.cells[op.outputs[0]].elements / 2);
+    }
+    return work;
+  }
+
   void WriteAgain(uint32_t at, const Instruction& op) {
     llvm::AllocaInst* const count = iterations_[op.loop];
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
     const uint32_t start = op.targets[0];
     llvm::Value* const left =
-        b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(at - start + 1));
+        b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(Work(start, at)));
     b_.CreateStore(left, until_look_);
     auto* const look = llvm::BasicBlock::Create(context_, "look", function_);
     Branch(b_.CreateICmpSGT(left, b_.getInt32(0)), BlockAt(start), look);
@@ -415,8 +637,9 @@ class Generator {
   std::vector<llvm::AllocaInst*> iterations_;  // by loop
   llvm::AllocaInst* until_look_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
+  std::map<std::pair<uint32_t, uint32_t>, llvm::BasicBlock*> stops_;  // see StopBefore
   std::vector<llvm::BasicBlock*> blocks_;  // of the instructions from start_ on
-  std::vector<llvm::AllocaInst*> slots_;
+  std::vector<llvm::Value*> slots_;        // by cell; of constant tensors, the constants
 };
 
 }  // namespace

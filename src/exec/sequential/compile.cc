@@ -17,8 +17,9 @@
 namespace gyre::sequential {
 namespace {
 
-// Elements of a tensor that is small.
-constexpr int64_t kMaxElements = 16;
+// Elements of a tensor that is small: for ops that do little for each, and for others.
+constexpr int64_t kMaxElements = 256;
+constexpr int64_t kMaxElementsOfHeavyOps = 16;
 // Larger loops have enough to do to be run by tokens.
 constexpr size_t kMaxInstructions = 512;
 constexpr size_t kMaxRegisters = 2048;
@@ -99,6 +100,7 @@ class Compiler {
       if (results[i] == variables[i] || !absl::c_linear_search(variables, results[i])) continue;
       const uint32_t copy = NewRegisters(1);
       loop_->scalar_types[copy] = loop_->scalar_types[results[i]];
+      loop_->tensor_types[copy] = loop_->tensor_types[results[i]];
       EmitMove(copy, results[i]);
       results[i] = copy;
     }
@@ -271,7 +273,7 @@ class Compiler {
     std::vector<uint32_t>& outputs = registers[node.id];
     if (node.kind() == OpKind::kArg) {  // what nobody works on may be large
       outputs = {args[node.attrs.GetOr<int64_t>("index", 0)]};
-      NoteScalars(function, node, outputs);
+      NoteTypes(function, node, outputs);
       return true;
     }
     if (node.kind() == OpKind::kIdentity) {
@@ -289,30 +291,33 @@ class Compiler {
       const Endpoint& input = node.inputs[i];
       const bool is_handed_on = hands_on && static_cast<int>(i) >= NumSelectorInputs(node);
       const bool is_asked_for_its_shape = node.op != nullptr && node.op->traits.computes_shapes;
-      if (!is_handed_on && !is_asked_for_its_shape && !IsSmall(function, input))
+      if (!is_handed_on && !is_asked_for_its_shape &&
+          !IsSmall(function, input, MaxElementsOf(node)))
         return Refuse(function, node, kNotSmall);
       inputs.push_back(registers[input.node][input.slot]);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      if (!hands_on && node.kind() != OpKind::kConst && !IsSmall(function, {node.id, slot}))
+      if (!hands_on && node.kind() != OpKind::kConst &&
+          !IsSmall(function, {node.id, slot}, MaxElementsOf(node)))
         return Refuse(function, node, kNotSmall);
     }
     if (!WriteKind(function, node, scope, inputs, depth, outputs)) return false;
-    NoteScalars(function, node, outputs);
+    NoteTypes(function, node, outputs);
     return true;
   }
 
   // Elements of tensors of any size, where they lie.
 
   bool HasScalarIndices(const Function& function, const ElementAccess& access) const {
-    return (!access.value || IsSmall(function, *access.value)) &&
+    return (!access.value || IsSmall(function, *access.value, kMaxElements)) &&
            absl::c_all_of(access.indices, [&](const ElementAccess::Index& index) {
              return index.constant || IsScalar(function, index.scalar);
            });
   }
   bool WriteElementAccess(const Function& function, const Node& node, int scope,
                           const ElementAccess& access, Registers& registers) {
-    if (!access.value && !IsSmall(function, {node.id, 0})) return Refuse(function, node, kNotSmall);
+    if (!access.value && !IsSmall(function, {node.id, 0}, kMaxElements))
+      return Refuse(function, node, kNotSmall);
     const auto reg = [&](Endpoint e) { return registers[e.node][e.slot]; };
     std::vector<uint32_t> inputs = {reg(access.tensor)};
     if (access.value) inputs.push_back(reg(*access.value));
@@ -328,7 +333,7 @@ class Compiler {
                            {"N", static_cast<int64_t>(access.indices.size())},
                            {"Index", access.index_type}};
     if (!WriteMade(node, scope, access.op, attrs, inputs, registers[node.id])) return false;
-    NoteScalars(function, node, registers[node.id]);
+    NoteTypes(function, node, registers[node.id]);
     return true;
   }
   uint32_t ConstantIndex(DType type, int64_t index) {
@@ -354,16 +359,19 @@ class Compiler {
     }
   }
 
-  // Says of the registers of the node's outputs which are scalars.
-  void NoteScalars(const Function& function, const Node& node,
-                   absl::Span<const uint32_t> registers) {
+  // Says of the registers of the node's outputs which are scalars, and which small tensors.
+  void NoteTypes(const Function& function, const Node& node, absl::Span<const uint32_t> registers) {
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
       const Endpoint e = {node.id, slot};
       const DType dtype = TypeOf(function, e);
-      const bool is_scalar = scalars_.contains({&function, e}) || IsScalar(function, e);
-      if (is_scalar && IsTrivial(dtype) && !IsComplex(dtype) &&
-          DTypeSize(dtype) <= sizeof(uint64_t))
+      if (!IsTrivial(dtype) || IsComplex(dtype) || DTypeSize(dtype) > sizeof(uint64_t)) continue;
+      if (scalars_.contains({&function, e}) || IsScalar(function, e)) {
         loop_->scalar_types[registers[slot]] = dtype;
+        continue;
+      }
+      const std::optional<Shape> shape = facts_.KnownShape(function, e);
+      if (shape && shape->num_elements() > 0 && shape->num_elements() <= kMaxElements)
+        loop_->tensor_types[registers[slot]] = {dtype, *shape};
     }
   }
 
@@ -464,13 +472,19 @@ class Compiler {
   static DType TypeOf(const Function& function, Endpoint e) {
     return function.node(e.node).signature.outputs[e.slot].dtype;
   }
-  bool IsSmall(const Function& function, Endpoint e) const {
+  static int64_t MaxElementsOf(const Node& node) {
+    const bool is_light =
+        node.op != nullptr &&
+        (node.op->traits.elementwise || node.op->traits.is_view || node.op->traits.moves_elements);
+    return is_light ? kMaxElements : kMaxElementsOfHeavyOps;
+  }
+  bool IsSmall(const Function& function, Endpoint e, int64_t max_elements) const {
     const DType dtype = TypeOf(function, e);
     if (dtype == DType::kVariant || dtype == DType::kResource || scalars_.contains({&function, e}))
       return true;
     const int64_t elements = facts_.NumElements(function, e);
     return (IsTrivial(dtype) || dtype == DType::kString) && elements >= 0 &&
-           elements <= kMaxElements;
+           elements <= max_elements;
   }
 
   // Code.
@@ -502,6 +516,7 @@ class Compiler {
   uint32_t NewRegisters(uint32_t n) {
     loop_->num_registers += n;
     loop_->scalar_types.resize(loop_->num_registers, DType::kInvalid);
+    loop_->tensor_types.resize(loop_->num_registers);
     return loop_->num_registers - n;
   }
   Instruction& Emit(Action action, const std::vector<uint32_t>& inputs) {

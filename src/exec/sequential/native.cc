@@ -9,6 +9,7 @@
 #include "compiled/library.h"
 #include "exec/sequential/background.h"
 #include "exec/sequential/liveness.h"
+#include "exec/sequential/small_tensors.h"
 
 namespace gyre::sequential {
 namespace {
@@ -43,18 +44,20 @@ class RegionWriter {
         constants_(loop.num_registers),
         objects_(loop.num_registers, DType::kInvalid) {
     for (const auto& [reg, value] : loop.constants) constants_[reg] = value;
+    is_tensor_cell_ = FindTensorCells(loop, constants_);
     FindObjects();
   }
 
   // False: what decides where the loop goes is no cell.
   bool Write(compiled::Region& region) {
     region.name = loop_.node->name;
-    for (uint32_t reg = 0; reg < loop_.num_registers; ++reg)
-      region.cell_bytes.push_back(static_cast<uint8_t>(
-          IsObject(reg) ? sizeof(uint64_t) : DTypeSize(loop_.scalar_types[reg])));
-    region.objects = objects_;
-    for (const auto& [reg, value] : loop_.constants)
-      if (IsCell(reg)) region.constants.emplace_back(reg, BitsOf(*value));
+    for (uint32_t reg = 0; reg < loop_.num_registers; ++reg) region.cells.push_back(CellOf(reg));
+    region.PlaceCells();
+    for (const auto& [reg, value] : loop_.constants) {
+      if (IsCell(reg))
+        region.constants.emplace_back(
+            reg, std::string(static_cast<const char*>(value->raw_data()), value->bytes()));
+    }
     for (const LoopPart& part : loop_.loops) region.starts.push_back(part.start);
     for (size_t at = 0; at < loop_.code.size(); ++at) {
       compiled::Instruction& to = region.instructions.emplace_back();
@@ -67,8 +70,18 @@ class RegionWriter {
 
  private:
   bool IsObject(uint32_t reg) const { return objects_[reg] != DType::kInvalid; }
-  bool IsCell(uint32_t reg) const {
-    return IsObject(reg) || loop_.scalar_types[reg] != DType::kInvalid;
+  bool IsScalar(uint32_t reg) const { return loop_.scalar_types[reg] != DType::kInvalid; }
+  bool IsTensorCell(uint32_t reg) const { return is_tensor_cell_[reg]; }
+  bool IsCell(uint32_t reg) const { return IsObject(reg) || IsScalar(reg) || IsTensorCell(reg); }
+  compiled::Cell CellOf(uint32_t reg) const {
+    if (IsObject(reg)) return {.element_bytes = sizeof(uint64_t), .object = objects_[reg]};
+    if (IsScalar(reg))
+      return {.element_bytes = static_cast<uint32_t>(DTypeSize(loop_.scalar_types[reg]))};
+    if (!IsTensorCell(reg)) return {};
+    const RegisterLoop::TensorType& type = loop_.tensor_types[reg];
+    return {.element_bytes = static_cast<uint32_t>(DTypeSize(type.dtype)),
+            .elements = static_cast<uint32_t>(type.shape.num_elements()),
+            .is_tensor = true};
   }
   bool IsVariableCell(uint32_t reg) const { return IsCell(reg) && constants_[reg] == nullptr; }
 
@@ -115,7 +128,8 @@ class RegionWriter {
       const uint32_t reg = InputOf(from, i);
       const bool is_last = loop_.inputs[from.first_input + i].is_last;
       if (code.inputs[i] == 't' && !IsTensor(reg)) return false;
-      if (code.inputs[i] == 'T' && (!IsTensor(reg) || !is_last)) return false;
+      if (code.inputs[i] == 'T' && (!IsTensor(reg) || !(is_last || IsTensorCell(reg))))
+        return false;
       if (code.inputs[i] == 'x' && loop_.scalar_types[reg] != TypeOfInput(from, i)) return false;
       if (code.inputs[i] == '-' && !FitsScalars(constants_[reg])) return false;
     }
@@ -127,7 +141,7 @@ class RegionWriter {
     }
     return true;
   }
-  bool IsTensor(uint32_t reg) const { return loop_.scalar_types[reg] == DType::kInvalid; }
+  bool IsTensor(uint32_t reg) const { return !IsScalar(reg); }
   // An element shape that any scalar fits; null: one that is not known.
   static bool FitsScalars(const Tensor* shape) {
     if (shape == nullptr) return false;
@@ -142,23 +156,29 @@ class RegionWriter {
   bool DecidesBy(const Instruction& from, DType dtype) const {
     return loop_.scalar_types[InputOf(from, 0)] == dtype;
   }
-  bool AllCells(const Instruction& from) const {
+  bool AllScalars(const Instruction& from) const {
     for (uint32_t i = 0; i < from.num_inputs; ++i)
-      if (!IsCell(InputOf(from, i))) return false;
-    return from.num_outputs == 1 && IsCell(from.output);
+      if (!IsScalar(InputOf(from, i))) return false;
+    return from.num_outputs == 1 && IsScalar(from.output);
+  }
+  // Whether one can be moved to the other.
+  bool AreAlike(uint32_t a, uint32_t b) const {
+    if (IsTensorCell(a) || IsTensorCell(b))
+      return IsTensorCell(a) && IsTensorCell(b) && HaveOneType(loop_, a, b);
+    return IsCell(a) && IsCell(b) && loop_.scalar_types[a] == loop_.scalar_types[b];
   }
 
   bool WriteInstruction(const Instruction& from, compiled::Instruction& to) {
     switch (from.action) {
       case Action::kRun:
+        if (WriteTensors(from, to)) return true;
         if (HasObjectCode(from)) return WriteObject(from, to);
-        if (from.kernel.scalar == nullptr || !AllCells(from)) return WriteCall(from, to);
+        if (from.kernel.scalar == nullptr || !AllScalars(from)) return WriteCall(from, to);
         to.code = from.kernel.scalar;
         return WriteAs(compiled::Action::kScalar, from, to);
       case Action::kMove:
         if (!IsCell(InputOf(from, 0)) && !IsCell(from.output)) return WriteTensorMove(from, to);
-        if (!AllCells(from) || !DecidesBy(from, loop_.scalar_types[from.output]))
-          return WriteCall(from, to);
+        if (!AreAlike(InputOf(from, 0), from.output)) return WriteCall(from, to);
         return WriteAs(compiled::Action::kMove, from, to);
       case Action::kLeave:
         WriteAs(compiled::Action::kLeave, from, to);
@@ -187,6 +207,29 @@ class RegionWriter {
     return false;
   }
 
+  // What computes or moves elements of small tensors that are cells; false: it does not, or not
+  // all of them are.
+  bool WriteTensors(const Instruction& from, compiled::Instruction& to) const {
+    if (!TouchesTensorCell(from)) return false;
+    const std::optional<TensorCode> code = FindTensorCode(loop_, from, constants_);
+    if (!code) return false;
+    for (const uint32_t i : code->inputs)
+      if (const uint32_t reg = InputOf(from, i); !IsScalar(reg) && !IsTensorCell(reg)) return false;
+    for (uint32_t i = 0; i < from.num_outputs; ++i)
+      if (const uint32_t reg = from.output + i; !IsScalar(reg) && !IsTensorCell(reg)) return false;
+    to = code->instruction;
+    for (const uint32_t i : code->inputs) AddInput(from, i, to);
+    for (uint32_t i = 0; i < from.num_outputs; ++i) to.outputs.push_back(from.output + i);
+    return true;
+  }
+  bool TouchesTensorCell(const Instruction& from) const {
+    for (uint32_t i = 0; i < from.num_inputs; ++i)
+      if (IsTensorCell(InputOf(from, i))) return true;
+    for (uint32_t i = 0; i < from.num_outputs; ++i)
+      if (IsTensorCell(from.output + i)) return true;
+    return false;
+  }
+
   bool WriteAs(compiled::Action action, const Instruction& from, compiled::Instruction& to) const {
     to.action = action;
     for (uint32_t i = 0; i < from.num_inputs; ++i) AddInput(from, i, to);
@@ -205,8 +248,10 @@ class RegionWriter {
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
       if (to.object->inputs[i] == '-') continue;
       AddInput(from, i, to);
-      if (to.object->inputs[i] == 't')
-        to.is_last.back() = loop_.inputs[from.first_input + i].is_last;
+      const uint32_t reg = InputOf(from, i);
+      if (to.object->inputs[i] == 't' &&
+          constants_[reg] == nullptr)  // of a cell, one is made for it
+        to.is_last.back() = IsTensorCell(reg) || loop_.inputs[from.first_input + i].is_last;
     }
     for (uint32_t i = 0; i < from.num_outputs; ++i) to.outputs.push_back(from.output + i);
     return true;
@@ -244,6 +289,7 @@ class RegionWriter {
   const std::vector<Live> before_;
   std::vector<const Tensor*> constants_;  // by register; null: it changes
   std::vector<DType> objects_;  // by register: of which type its objects are, if they are cells
+  std::vector<bool> is_tensor_cell_;  // by register
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Running a RegisterLoop.
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -210,8 +211,8 @@ class Machine {
     const std::vector<compiled::Instruction>& region = loop_.native->region().instructions;
     const uint32_t start = loop_.loops[loop].start;
     at = loop_.code.data() + start;
-    cells_.resize(loop_.num_registers);   // objects are 0 here
-    if (!FetchAll(region[start].live)) {  // not the scalars that they were taken for
+    cells_.resize(loop_.native->region().num_words);  // objects are 0 here
+    if (!FetchAll(region[start].live)) {              // not the scalars that they were taken for
       fits_ = false;
       native_ = nullptr;
       return absl::OkStatus();
@@ -223,20 +224,22 @@ class Machine {
                              .interpreter = this,
                              .call = &CallFromNative,
                              .look = &LookFromNative,
+                             .make_tensor = &MakeTensorFromNative,
+                             .take_tensor = &TakeTensorFromNative,
                              .drop = &DropFromNative};
     uint32_t stop = native_->Run(loop, frame);
     if (stop != compiled::kStopped) {
-      SpillAll(region[stop].live);
+      GYRE_RETURN_IF_ERROR(SpillAll(region[stop].live, stop));
     } else if (thrown_ != nullptr || !stopped_by_.ok()) {
-      SpillAll({});
+      GYRE_RETURN_IF_ERROR(SpillAll({}, called_));
       if (thrown_ != nullptr) std::rethrow_exception(std::exchange(thrown_, nullptr));
       return std::exchange(stopped_by_, absl::OkStatus());
     } else if (is_to_pause_) {
-      SpillAll(region[loop_.loops[state_.loop].start].live);
-      return absl::OkStatus();
+      const uint32_t next = loop_.loops[state_.loop].start;
+      return SpillAll(region[next].live, next);
     } else {  // what the interpreter has put into its registers fits no cells
       stop = called_ + 1;
-      SpillAll(region[stop].live, region[called_].outputs);
+      GYRE_RETURN_IF_ERROR(SpillAll(region[stop].live, stop, have_));
       fits_ = false;
       native_ = nullptr;
     }
@@ -244,12 +247,13 @@ class Machine {
     return absl::OkStatus();
   }
 
-  DType ObjectType(uint32_t cell) const { return loop_.native->region().objects[cell]; }
-  bool IsObject(uint32_t cell) const { return ObjectType(cell) != DType::kInvalid; }
-  bool IsCell(uint32_t reg) const { return loop_.native->region().cell_bytes[reg] != 0; }
+  const compiled::Cell& CellAt(uint32_t reg) const { return loop_.native->region().cells[reg]; }
+  bool IsObject(uint32_t cell) const { return CellAt(cell).is_object(); }
+  bool IsCell(uint32_t reg) const { return CellAt(reg).element_bytes != 0; }
+  uint64_t& Word(uint32_t cell) { return cells_[CellAt(cell).word]; }
 
-  // From registers, as far as they are cells, to these: whether they hold such scalars and objects.
-  // Else nothing is moved.
+  // From registers, as far as they are cells, to these: whether they hold such scalars, tensors and
+  // objects. Else nothing is moved.
   bool FetchAll(absl::Span<const uint32_t> registers) {
     if (!absl::c_all_of(registers, [&](uint32_t reg) { return !IsCell(reg) || Fits(reg); }))
       return false;
@@ -259,50 +263,86 @@ class Machine {
   }
   bool Fits(uint32_t cell) const {
     const Tensor& reg = registers_[cell];
-    if (!reg.has_value() || reg.rank() != 0) return false;
-    if (IsObject(cell)) return reg.dtype() == ObjectType(cell) && reg.object() != nullptr;
+    if (!reg.has_value()) return false;
+    if (CellAt(cell).is_tensor) {
+      const RegisterLoop::TensorType& type = loop_.tensor_types[cell];
+      return reg.dtype() == type.dtype && reg.shape() == type.shape && reg.device() == nullptr;
+    }
+    if (reg.rank() != 0) return false;
+    if (IsObject(cell)) return reg.dtype() == CellAt(cell).object && reg.object() != nullptr;
     return reg.dtype() == loop_.scalar_types[cell];
   }
   void Fetch(uint32_t cell) {
     Tensor& reg = registers_[cell];
-    cells_[cell] = IsObject(cell) ? reinterpret_cast<uint64_t>(reg.TakeObject<Object>().release())
+    if (CellAt(cell).is_tensor) {
+      std::memcpy(&Word(cell), reg.raw_data(), reg.bytes());
+      reg = Tensor();
+    } else {
+      Word(cell) = IsObject(cell) ? reinterpret_cast<uint64_t>(reg.TakeObject<Object>().release())
                                   : BitsOf(reg);
+    }
   }
 
   // Behind native code: the cells that are live become registers, but for those that `have` names,
-  // and there are no objects in cells any more.
-  void SpillAll(absl::Span<const uint32_t> live, absl::Span<const uint32_t> have = {}) {
+  // and there are no objects in cells any more. An error, of instruction `at`, where there is no
+  // memory for that.
+  absl::Status SpillAll(absl::Span<const uint32_t> live, uint32_t at,
+                        absl::Span<const uint32_t> have = {}) {
+    const auto is_wanted = [&](uint32_t cell) { return !absl::c_linear_search(have, cell); };
     for (const uint32_t cell : live)
-      if (!absl::c_linear_search(have, cell)) Spill(cell);
-    for (uint32_t cell = 0; cell < cells_.size(); ++cell)
+      if (IsObject(cell) && is_wanted(cell)) SpillObject(cell);
+    for (uint32_t cell = 0; cell < loop_.num_registers; ++cell)
       if (IsObject(cell)) (void)TakeObject(cell);
+    for (const uint32_t cell : live)
+      if (!IsObject(cell) && is_wanted(cell)) GYRE_RETURN_IF_ERROR(Spill(cell, at));
+    return absl::OkStatus();
   }
-  void Spill(uint32_t cell) {
-    registers_[cell] = IsObject(cell) ? Tensor::FromObject(ObjectType(cell), TakeObject(cell))
-                                      : ScalarOfBits(loop_.scalar_types[cell], cells_[cell]);
+  // A scalar or a small tensor.
+  absl::Status Spill(uint32_t cell, uint32_t at) {
+    if (!CellAt(cell).is_tensor) {
+      registers_[cell] = ScalarOfBits(loop_.scalar_types[cell], Word(cell));
+      return absl::OkStatus();
+    }
+    const RegisterLoop::TensorType& type = loop_.tensor_types[cell];
+    absl::StatusOr<Tensor> made = Tensor::Make(type.dtype, type.shape, alloc_);
+    if (!made.ok()) return Locate(made.status(), loop_.code[at]);
+    std::memcpy(made->mutable_raw_data(), &Word(cell), made->bytes());
+    registers_[cell] = *std::move(made);
+    return absl::OkStatus();
+  }
+  void SpillObject(uint32_t cell) {
+    registers_[cell] = Tensor::FromObject(CellAt(cell).object, TakeObject(cell));
   }
   RefPtr<Object> TakeObject(uint32_t cell) {
-    return RefPtr<Object>::Adopt(reinterpret_cast<Object*>(std::exchange(cells_[cell], 0)));
+    return RefPtr<Object>::Adopt(reinterpret_cast<Object*>(std::exchange(Word(cell), 0)));
+  }
+
+  // What native code calls. Exceptions are kept: it does not unwind.
+  template <typename Body>
+  bool FromNative(uint32_t at, const Body& body) {
+    called_ = at;
+    try {
+      return body();
+    } catch (...) {
+      thrown_ = std::current_exception();
+      return false;
+    }
   }
 
   // One instruction that is not native, with its cells as its registers. False: native code is to
   // stop behind it, because of an error or since what it made fits no cell.
   static bool CallFromNative(void* interpreter, uint32_t at) {
     Machine& self = *static_cast<Machine*>(interpreter);
-    try {
-      return self.CallFromNative(at);
-    } catch (...) {  // native code does not unwind
-      self.thrown_ = std::current_exception();
-      return false;
-    }
+    return self.FromNative(at, [&] { return self.Call(at); });
   }
-  bool CallFromNative(uint32_t at) {
+  bool Call(uint32_t at) {
     const compiled::Instruction& cells = loop_.native->region().instructions[at];
     const Instruction& op = loop_.code[at];
     const Input* const inputs = loop_.inputs.data() + op.first_input;
-    for (size_t i = 0; i < cells.inputs.size(); ++i)
-      if (IsCell(cells.inputs[i])) SpillInput(cells, i);
-    called_ = at;
+    have_ = cells.outputs;
+    for (size_t i = 0; i < cells.inputs.size() && stopped_by_.ok(); ++i)
+      if (IsCell(cells.inputs[i])) stopped_by_ = SpillInput(cells, i, at);
+    if (!stopped_by_.ok()) return false;
     if (op.action == Action::kRun) {
       stopped_by_ = RunKernel(op, inputs);
     } else if (op.action == Action::kMove) {
@@ -310,36 +350,57 @@ class Machine {
     } else {
       Drop(op, inputs);
     }
-    for (size_t i = 0; i < cells.inputs.size(); ++i)  // objects are the cell's alone again
-      if (IsObject(cells.inputs[i])) registers_[cells.inputs[i]] = Tensor();
+    for (size_t i = 0; i < cells.inputs.size(); ++i)  // they are the cell's alone again
+      if (IsObject(cells.inputs[i]) || CellAt(cells.inputs[i]).is_tensor)
+        registers_[cells.inputs[i]] = Tensor();
     if (!stopped_by_.ok()) stopped_by_ = Locate(std::move(stopped_by_), op);
     return stopped_by_.ok() && FetchAll(cells.outputs);
   }
   // An object that native code still needs keeps its reference.
-  void SpillInput(const compiled::Instruction& op, size_t i) {
+  absl::Status SpillInput(const compiled::Instruction& op, size_t i, uint32_t at) {
     const uint32_t cell = op.inputs[i];
-    const uint64_t object = cells_[cell];
-    Spill(cell);
-    if (!IsObject(cell) || op.is_last[i]) return;
-    cells_[cell] = object;
+    if (!IsObject(cell)) return Spill(cell, at);
+    const uint64_t object = Word(cell);
+    SpillObject(cell);
+    if (op.is_last[i]) return absl::OkStatus();
+    Word(cell) = object;
     reinterpret_cast<const Object*>(object)->Ref();
+    return absl::OkStatus();
+  }
+
+  // For instruction `at`, which handles tensors, a small one that is a cell; and back.
+  static bool MakeTensorFromNative(void* interpreter, uint32_t at, uint32_t cell) {
+    Machine& self = *static_cast<Machine*>(interpreter);
+    return self.FromNative(at, [&] {
+      self.stopped_by_ = self.Spill(cell, at);
+      return self.stopped_by_.ok();
+    });
+  }
+  static bool TakeTensorFromNative(void* interpreter, uint32_t at, uint32_t cell) {
+    Machine& self = *static_cast<Machine*>(interpreter);
+    return self.FromNative(at, [&] {
+      self.have_.clear();
+      for (const uint32_t output : self.loop_.native->region().instructions[at].outputs)
+        if (self.CellAt(output).is_tensor) self.have_.push_back(output);
+      if (!self.Fits(cell)) return false;
+      std::memcpy(&self.Word(cell), self.registers_[cell].raw_data(),
+                  self.registers_[cell].bytes());
+      return true;
+    });
   }
 
   static void DropFromNative(Tensor* tensor) { *tensor = Tensor(); }
 
   static bool LookFromNative(void* interpreter, uint32_t loop) {
     Machine& self = *static_cast<Machine*>(interpreter);
-    try {
+    return self.FromNative(self.loop_.loops[loop].start, [&] {
       self.state_.loop = loop;
       self.stopped_by_ = Look(self.ctx_);
       if (!self.stopped_by_.ok())
         self.stopped_by_ = self.LocateBetween(std::move(self.stopped_by_), loop);
-    } catch (...) {
-      self.thrown_ = std::current_exception();
-      return false;
-    }
-    self.is_to_pause_ = --self.until_native_pause_ == 0;
-    return self.stopped_by_.ok() && !self.is_to_pause_;
+      self.is_to_pause_ = --self.until_native_pause_ == 0;
+      return self.stopped_by_.ok() && !self.is_to_pause_;
+    });
   }
 
   void Move(const Instruction& op, Input input) {
@@ -390,7 +451,8 @@ class Machine {
   int64_t until_pause_ = kPauseEvery;
   // While native code runs: its cells, and why it was told to stop.
   std::vector<uint64_t> cells_;
-  uint32_t called_ = 0;
+  uint32_t called_ = 0;         // the instruction for which it has called last
+  std::vector<uint32_t> have_;  // of that one, outputs that are in registers
   absl::Status stopped_by_;
   std::exception_ptr thrown_;
   int until_native_pause_ = kNativeLooksPerPause;

@@ -260,6 +260,7 @@ void RegisterConcat(OpRegistry& ops) {
   ops.Add({
       .schema = "Concat(concat_dim: int32, values: N * T) -> output: T {N: int >= 2; T: type}",
       .doc = "Joins tensors along an axis (older form, axis first).",
+      .traits = {.moves_elements = true},
       .shape = ConcatV1Rule,
       .gradient = {ConcatV1Gradient},
       .batch = {ConcatBatch},
@@ -269,6 +270,7 @@ void RegisterConcat(OpRegistry& ops) {
       .schema = "ConcatV2(values: N * T, axis: Tidx) -> output: T {N: int >= 2; T: type; "
                 "Tidx: {int32, int64} = int32}",
       .doc = "Joins tensors along an axis.",
+      .traits = {.moves_elements = true},
       .shape = ConcatV2Rule,
       .gradient = {ConcatV2Gradient},
       .batch = {ConcatV2Batch},

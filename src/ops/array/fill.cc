@@ -119,6 +119,7 @@ void RegisterFill(OpRegistry& ops) {
       .schema = "Fill(dims: index_type, value: T) -> output: T {T: type; "
                 "index_type: {int32, int64} = int32}",
       .doc = "A tensor of the given shape whose elements are all one value.",
+      .traits = {.moves_elements = true},
       .shape = FillRule,
       .gradient = {[](GradientContext& g) { g.Add(1, SumAll(g.grad())); }},
       .batch = {FillBatch},

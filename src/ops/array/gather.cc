@@ -308,6 +308,7 @@ void RegisterGather(OpRegistry& ops) {
       .schema = "Gather(params: Tparams, indices: Tindices) -> output: Tparams "
                 "{validate_indices: bool = true; Tparams: type; Tindices: {int32, int64}}",
       .doc = "Rows of a tensor, by index (older form).",
+      .traits = {.moves_elements = true},
       .shape = GatherV1Rule,
       .gradient = {GatherGradient},
       .batch = {GatherBatch},
@@ -318,6 +319,7 @@ void RegisterGather(OpRegistry& ops) {
                 "{batch_dims: int = 0; Tparams: type; Tindices: {int16, int32, int64}; "
                 "Taxis: {int32, int64}}",
       .doc = "Slices of a tensor along an axis, by index.",
+      .traits = {.moves_elements = true},
       .shape = GatherV2Rule,
       .gradient = {GatherV2Gradient},
       .batch = {GatherBatch},

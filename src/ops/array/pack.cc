@@ -205,6 +205,7 @@ void RegisterPack(OpRegistry& ops) {
   ops.Add({
       .schema = "Pack(values: N * T) -> output: T {N: int >= 1; T: type; axis: int = 0}",
       .doc = "Stacks tensors of one shape along a new axis.",
+      .traits = {.moves_elements = true},
       .shape = PackRule,
       .gradient = {PackGradient},
       .batch = {AlongAxisBatch},
@@ -213,6 +214,7 @@ void RegisterPack(OpRegistry& ops) {
   ops.Add({
       .schema = "Unpack(value: T) -> output: num * T {num: int >= 0; T: type; axis: int = 0}",
       .doc = "The slices of a tensor along an axis, which disappears.",
+      .traits = {.moves_elements = true},
       .shape = UnpackRule,
       .gradient = {UnpackGradient},
       .batch = {AlongAxisBatch},

@@ -228,6 +228,7 @@ void RegisterPad(OpRegistry& ops) {
       .schema = "Pad(input: T, paddings: Tpaddings) -> output: T {T: type; "
                 "Tpaddings: {int32, int64} = int32}",
       .doc = "A tensor with a border of zeros.",
+      .traits = {.moves_elements = true},
       .shape = PadRule,
       .gradient = {PadGradient},
       .batch = {PadBatch},
@@ -237,6 +238,7 @@ void RegisterPad(OpRegistry& ops) {
       .schema = "PadV2(input: T, paddings: Tpaddings, constant_values: T) -> output: T {T: type; "
                 "Tpaddings: {int32, int64} = int32}",
       .doc = "A tensor with a border of one value.",
+      .traits = {.moves_elements = true},
       .shape = PadRule,
       .gradient = {PadV2Gradient},
       .batch = {PadBatch},

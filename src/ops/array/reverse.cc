@@ -178,6 +178,7 @@ void RegisterReverse(OpRegistry& ops) {
                 "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, "
                 "half, float, double, complex64, complex128, string}}",
       .doc = "A tensor with some of its dimensions reversed.",
+      .traits = {.moves_elements = true},
       .shape = ReverseRule,
       .gradient = {ReverseGradient},
       .batch = {ReverseV2Batch},

@@ -148,6 +148,7 @@ void RegisterSlice(OpRegistry& ops) {
       .schema = "Slice(input: T, begin: Index, size: Index) -> output: T {T: type; "
                 "Index: {int32, int64}}",
       .doc = "The box of elements that starts at `begin`; a size of -1 means up to the end.",
+      .traits = {.moves_elements = true},
       .shape = SliceRule,
       .gradient = {SliceGradient},
       .batch = {SliceBatch},

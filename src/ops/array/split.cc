@@ -189,6 +189,7 @@ void RegisterSplit(OpRegistry& ops) {
       .schema = "Split(split_dim: int32, value: T) -> output: num_split * T {num_split: int >= 1; "
                 "T: type}",
       .doc = "A tensor cut into equal pieces along an axis.",
+      .traits = {.moves_elements = true},
       .shape = SplitRule,
       .gradient = {SplitGradient},
       .batch = {SplitBatch},
@@ -198,6 +199,7 @@ void RegisterSplit(OpRegistry& ops) {
       .schema = "SplitV(value: T, size_splits: Tlen, split_dim: int32) -> output: num_split * T "
                 "{num_split: int >= 1; T: type; Tlen: {int8, int32, int64} = int64}",
       .doc = "A tensor cut into pieces of given sizes along an axis.",
+      .traits = {.moves_elements = true},
       .shape = SplitVRule,
       .gradient = {SplitVGradient},
       .batch = {SplitVBatch},

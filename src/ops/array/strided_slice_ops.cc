@@ -261,6 +261,7 @@ void RegisterStridedSlice(OpRegistry& ops) {
                 "{T: type; Index: {int16, int32, int64}; begin_mask: int = 0; end_mask: int = 0; "
                 "ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0}",
       .doc = "A slice as Python writes it: ranges with steps, indices, new axes, an ellipsis.",
+      .traits = {.moves_elements = true},
       .shape = StridedSliceRule,
       .gradient = {StridedSliceGradient},
       .batch = {StridedSliceBatch},
@@ -272,6 +273,7 @@ void RegisterStridedSlice(OpRegistry& ops) {
                 "end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; "
                 "shrink_axis_mask: int = 0}",
       .doc = "Zeros of the given shape with `dy` where StridedSlice would have read.",
+      .traits = {.moves_elements = true},
       .shape = StridedSliceGradRule,
       .gradient = {StridedSliceGradGradient},
       .batch = {StridedSliceGradBatch},

@@ -170,6 +170,7 @@ void RegisterTile(OpRegistry& ops) {
       .schema = "Tile(input: T, multiples: Tmultiples) -> output: T {T: type; "
                 "Tmultiples: {int32, int64} = int32}",
       .doc = "Repeats a tensor along each of its dimensions.",
+      .traits = {.moves_elements = true},
       .shape = TileRule,
       .gradient = {TileGradient},
       .batch = {TileBatch},
@@ -179,6 +180,7 @@ void RegisterTile(OpRegistry& ops) {
       .schema = "BroadcastTo(input: T, shape: Tidx) -> output: T {T: type; "
                 "Tidx: {int32, int64} = int32}",
       .doc = "A tensor stretched to a shape that it broadcasts to.",
+      .traits = {.moves_elements = true},
       .shape = BroadcastToRule,
       .gradient = {BroadcastToGradient},
       .batch = {BroadcastToBatch},

@@ -181,6 +181,7 @@ void RegisterTranspose(OpRegistry& ops) {
   ops.Add({
       .schema = "Transpose(x: T, perm: Tperm) -> y: T {T: type; Tperm: {int32, int64} = int32}",
       .doc = "A tensor with its dimensions in another order.",
+      .traits = {.moves_elements = true},
       .shape = TransposeRule,
       .gradient = {TransposeGradient},
       .batch = {TransposeBatch},

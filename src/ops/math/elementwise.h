@@ -132,9 +132,15 @@ template <typename F, typename T>
 struct Unary<F, T> {
   using C = ComputeType<T>;
 
-  static UnaryRow VectorRow() {
+  // Of elements as they are computed: a T, or a float.
+  static UnaryRow ComputeRow() {
     static const UnaryRow row = simd::FindRow(F::kVector, DTypeOf<C>);
     return row;
+  }
+  static UnaryRow VectorRow()
+    requires(!kIsSmallFloat<T>)
+  {
+    return ComputeRow();
   }
 
   static void Row(const void* input, void* output, int64_t n) {
@@ -145,14 +151,14 @@ struct Unary<F, T> {
     for (int64_t begin = 0; begin < n; begin += kBlock) {
       const int64_t count = n - begin < kBlock ? n - begin : kBlock;
       for (int64_t i = 0; i < count; ++i) block[i] = static_cast<C>(x[begin + i]);
-      VectorRow()(block, block, count);
+      ComputeRow()(block, block, count);
       for (int64_t i = 0; i < count; ++i) y[begin + i] = static_cast<T>(block[i]);
     }
   }
 
   static T One(T x) {
     C value = static_cast<C>(x);
-    VectorRow()(&value, &value, 1);
+    ComputeRow()(&value, &value, 1);
     return static_cast<T>(value);
   }
   static bool Scalar(const void* const* inputs, void* output) noexcept {
@@ -166,13 +172,14 @@ struct Unary<F, T> {
       ctx.set_output(0, Tensor::Scalar<T>(One(x.scalar<T>())));
       return absl::OkStatus();
     }
-    return RunUnary(ctx, {kIsSmallFloat<T> ? &Row : VectorRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
+    return RunUnary(ctx, {kIsSmallFloat<T> ? &Row : ComputeRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
   }
 };
 
 // z = F(x, y).
 template <typename F, typename T, bool kBroadcast = true>
 struct Binary {
+  static constexpr bool kBroadcasts = kBroadcast;
   using C = ComputeType<T>;
   using R = internal::ResultType<decltype(F::Apply(C(), C())), T>;
   // An operand at hand: a copy in a register, save for strings.

@@ -63,9 +63,10 @@ absl::Status SelectBroadcast(KernelContext& ctx, const Shape& condition_shape) {
   });
 }
 
-// What is chosen among scalars of this size.
-template <typename T>
+// What is chosen among scalars of this size. Select does not broadcast; SelectV2 does.
+template <typename T, bool kBroadcast>
 struct SelectScalar {
+  static constexpr bool kBroadcasts = kBroadcast;
   static bool Scalar(const void* const* inputs, void* output) noexcept {
     const int chosen = *static_cast<const uint8_t*>(inputs[0]) != 0 ? kThen : kElse;
     *static_cast<T*>(output) = *static_cast<const T*>(inputs[chosen]);
@@ -109,7 +110,8 @@ absl::StatusOr<Kernel> MakeSelect(const Node& node) {
   GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<Fn>()(node));
   VisitElement(NodeAttr<DType>(node, "T"), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_trivially_copyable_v<T>) kernel.scalar = &kScalarCode<SelectScalar<T>>;
+    if constexpr (std::is_trivially_copyable_v<T>)
+      kernel.scalar = &kScalarCode<SelectScalar<T, Fn == &SelectV2>>;
     return absl::OkStatus();
   }).IgnoreError();
   return kernel;

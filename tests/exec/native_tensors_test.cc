@@ -1,0 +1,239 @@
+// Small tensors in loops on registers: as native code their elements are computed and moved where
+// they lie, and everything is as it is with tokens.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "exec/register_loop.h"
+#include "exec/sequential/native.h"
+#include "support/run_text.h"
+
+namespace gyre::testing {
+namespace {
+
+// A loop of int32 i from 0 to n over v of shape V and the list l; BODY makes %w of %v and %i, and
+// %m of %l; EXTRA are more functions.
+std::string VectorLoop(const std::string& body, const std::string& v_shape = "(8)",
+                       const std::string& extra = "", const std::string& dtype = "float32") {
+  return absl::StrReplaceAll(
+      R"(
+graph {
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %x = Placeholder() dtype=TYPE shape=V_SHAPE : TYPE
+  %zero = Const() value=int32{0} : int32
+  %any = Const() value=int32{-1} : int32
+  %none = Const() value=int32{0} : int32
+  %l = EmptyTensorList(%any, %any) element_dtype=TYPE : variant
+  %loop = While(%zero, %n, %x, %l) cond=@more body=@step : (int32, int32, TYPE, variant)
+  %length = TensorListLength(%loop:3) : int32
+}
+func @more(%i: int32, %n: int32, %v: TYPE, %l: variant) -> (p: bool) {
+  %p = Less(%i, %n) : bool
+  return %p
+}
+func @step(%i: int32, %n: int32, %v: TYPE, %l: variant) -> (j: int32, n: int32, w: TYPE, m: variant) {
+  %one = Const() value=int32{1} : int32
+  %j = AddV2(%i, %one) : int32
+  BODY
+  return %j, %n, %w, %m
+}
+EXTRA
+)",
+      {{"BODY", body}, {"EXTRA", extra}, {"V_SHAPE", v_shape}, {"TYPE", dtype}});
+}
+constexpr char kKeepList[] = "\n%m = Identity(%l) : variant";
+
+Feeds VectorFeeds(int32_t n, const Shape& shape) {
+  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 0.125f * static_cast<float>(i % 50) - 2;
+  return {{"n:0", Tensor::Scalar(n)}, {"x:0", Tensor::FromValues<float>(values, shape)}};
+}
+
+const std::vector<std::string> kResults = {"loop:0", "loop:2", "length:0"};
+
+// How many of a loop's instructions native code leaves to the interpreter.
+int NumCalls(const std::string& text) {
+  const std::unique_ptr<Session> session = SessionFor(text);
+  lower::ProgramFacts facts(session->program());
+  facts.InferMainShapes({});
+  const auto loop = sequential::CompileLoop(facts, *session->program().main().FindNode("loop"));
+  if (loop == nullptr) return -1;
+  const auto native = std::make_shared<sequential::NativeLoop>();
+  if (!native->MakeRegion(*loop)) return -2;
+  int calls = 0;
+  for (const compiled::Instruction& op : native->region().instructions)
+    calls += op.action == compiled::Action::kCall ? 1 : 0;
+  return calls;
+}
+
+// x' = tanh(a x + b) with vectors, matrices and scalars broadcast together.
+TEST(NativeTensors, AreComputedElementByElement) {
+  const std::string body = absl::StrCat(
+      "%f = Cast(%i) DstT=float32 : float32\n%half = Const() value=float32{0.5} : float32\n"
+      "%row = Const() value=float32[1,4]{0.1, -0.2, 0.3, 0.7} : float32\n"
+      "%col = Const() value=float32[3,1]{1, 2, 3} : float32\n"
+      "%a = Mul(%v, %half) : float32\n%b = Mul(%row, %col) : float32\n%c = AddV2(%a, %b) : "
+      "float32\n"
+      "%s = Sin(%f) : float32\n%d = Sub(%c, %s) : float32\n%t = Tanh(%d) : float32\n"
+      "%p = Less(%t, %half) : bool\n%e = Exp(%t) : float32\n"
+      "%w = SelectV2(%p, %e, %t) : float32",
+      kKeepList);
+  const std::string text = VectorLoop(body, "(3, 4)");
+  EXPECT_EQ(NumCalls(text), 0);
+  for (const int n : {0, 1, 2, 70})
+    ExpectAgreement(text, VectorFeeds(n, *Shape::Make({3, 4})), kResults);
+}
+
+TEST(NativeTensors, OfManySizes) {
+  const std::string body = absl::StrCat(
+      "%t = Sigmoid(%v) : float32\n%u = Sqrt(%t) : float32\n%w = Mul(%u, %v) : float32", kKeepList);
+  for (const int size : {1, 2, 3, 4, 5, 7, 16, 17, 63, 64, 100, 255, 256}) {
+    const std::string text = VectorLoop(body, absl::StrCat("(", size, ")"));
+    EXPECT_EQ(NumCalls(text), 0) << size;
+    ExpectAgreement(text, VectorFeeds(40, Shape::Vector(size)), kResults);
+  }
+}
+
+TEST(NativeTensors, AreTakenApartAndJoined) {
+  const std::string body = absl::StrCat(
+      "%axis = Const() value=int32{0} : int32\n%last = Const() value=int32{1} : int32\n"
+      "%shape = Const() value=int32[2]{2, 4} : int32\n%perm = Const() value=int32[2]{1, 0} : "
+      "int32\n"
+      "%flat = Const() value=int32[1]{8} : int32\n"
+      "%g = Split(%axis, %v) num_split=2 : (float32, float32)\n"
+      "%s = Sigmoid(%g:0) : float32\n%t = Tanh(%g:1) : float32\n"
+      "%c = ConcatV2(%t, %s, %axis) : float32\n%r = Reshape(%c, %shape) : float32\n"
+      "%tr = Transpose(%r, %perm) : float32\n%n2 = Neg(%tr) : float32\n"
+      "%w = Reshape(%n2, %flat) : float32",
+      kKeepList);
+  const std::string text = VectorLoop(body);
+  EXPECT_EQ(NumCalls(text), 0);
+  ExpectAgreement(text, VectorFeeds(33, Shape::Vector(8)), kResults);
+}
+
+constexpr char kElementOfV[] =
+    "%begin = Pack(%k) : int32\n%end = Pack(%j) : int32\n%ones = Const() value=int32[1]{1} : "
+    "int32\n"
+    "%e = StridedSlice(%v, %begin, %end, %ones) shrink_axis_mask=1 : float32\n";
+
+TEST(NativeTensors, HaveElementsThatAreReadAndWritten) {
+  const std::string body = absl::StrCat(
+      "%eight = Const() value=int32{8} : int32\n%k = FloorMod(%i, %eight) : int32\n", kElementOfV,
+      "%h = Mul(%v, %e) : float32\n%t = Tanh(%h) : float32\n"
+      "%where = Const() value=int32[1]{-1} : int32\n%at = ExpandDims(%begin, %where) : int32\n"
+      "%w = TensorScatterUpdate(%t, %begin, %e) : float32",
+      kKeepList);
+  const std::string text = VectorLoop(body);
+  EXPECT_EQ(NumCalls(text), 0);
+  ExpectAgreement(text, VectorFeeds(50, Shape::Vector(8)), kResults);
+}
+
+TEST(NativeTensors, AreVariablesOfBranchesAndLoops) {
+  const std::string extra = R"(
+func @yes(%v: float32) -> (w: float32) {
+  %w = Tanh(%v) : float32
+  return %w
+}
+func @no(%v: float32) -> (w: float32) {
+  %w = Neg(%v) : float32
+  return %w
+}
+func @inner_more(%k: int32, %i: int32, %v: float32) -> (p: bool) {
+  %p = Less(%k, %i) : bool
+  return %p
+}
+func @inner(%k: int32, %i: int32, %v: float32) -> (k2: int32, i: int32, w: float32) {
+  %one = Const() value=int32{1} : int32
+  %k2 = AddV2(%k, %one) : int32
+  %q = Const() value=float32{0.25} : float32
+  %w = AddV2(%v, %q) : float32
+  return %k2, %i, %w
+}
+)";
+  const std::string body = absl::StrCat(
+      "%two = Const() value=int32{2} : int32\n%zero = Const() value=int32{0} : int32\n"
+      "%r = FloorMod(%i, %two) : int32\n%p = Equal(%r, %zero) : bool\n"
+      "%b = If(%p, %v) then_branch=@yes else_branch=@no : float32\n"
+      "%k = FloorDiv(%i, %two) : int32\n"
+      "%in = While(%zero, %k, %b) cond=@inner_more body=@inner : (int32, int32, float32)\n"
+      "%w = Identity(%in:2) : float32",
+      kKeepList);
+  const std::string text = VectorLoop(body, "(8)", extra);
+  EXPECT_EQ(NumCalls(text), 0);
+  ExpectAgreement(text, VectorFeeds(25, Shape::Vector(8)), kResults);
+}
+
+TEST(NativeTensors, GoIntoListsAndComeFromThem) {
+  const std::string body =
+      "%s = Const() value=int32[1]{8} : int32\n"
+      "%t = Tanh(%v) : float32\n%a = TensorListPushBack(%l, %t) : variant\n"
+      "%e = TensorListGetItem(%a, %i, %s) element_dtype=float32 : float32\n"
+      "%w = AddV2(%e, %v) : float32\n%m = Identity(%a) : variant";
+  const std::string text = VectorLoop(body);
+  EXPECT_EQ(NumCalls(text), 2) << "what lists of tensors do";
+  ExpectAgreement(text, VectorFeeds(60, Shape::Vector(8)), kResults);
+  // An element that the list does not have.
+  const std::string fails =
+      VectorLoop(absl::StrReplaceAll(body, {{"(%a, %i, %s)", "(%a, %j, %s)"}}));
+  ExpectAgreement(fails, VectorFeeds(60, Shape::Vector(8)), kResults);
+}
+
+// A reduction is the interpreter's: the loop is native around it.
+TEST(NativeTensors, AreHandedToTheInterpreterAndBack) {
+  const std::string body = absl::StrCat(
+      "%axis = Const() value=int32[1]{0} : int32\n%t = Tanh(%v) : float32\n"
+      "%sum = Sum(%t, %axis) : float32\n%c = Cumsum(%t, %none0) : float32\n"
+      "%none0 = Const() value=int32{0} : int32\n%d = Sub(%c, %sum) : float32\n"
+      "%w = Sin(%d) : float32",
+      kKeepList);
+  const std::string text = VectorLoop(body);
+  EXPECT_EQ(NumCalls(text), 2) << "Sum and Cumsum";
+  ExpectAgreement(text, VectorFeeds(45, Shape::Vector(8)), kResults);
+}
+
+// One element without a result fails the op, in the words of its kernel.
+TEST(NativeTensors, FailAsTheirKernelsDo) {
+  const std::string body = absl::StrCat(
+      "%c = Const() value=int32[4]{7, 9, 11, 30} : int32\n%d = Sub(%c, %i) : int32\n"
+      "%w = FloorDiv(%v, %d) : int32",
+      kKeepList);
+  const std::string text = VectorLoop(body, "(4)", "", "int32");
+  EXPECT_EQ(NumCalls(text), 0);
+  for (const int n : {5, 7, 8, 20}) {
+    const Feeds feeds = {
+        {"n:0", Tensor::Scalar(int32_t{n})},
+        {"x:0", Tensor::FromValues<int32_t>({100, 2000, 30000, 1 << 30}, Shape::Vector(4))}};
+    ExpectAgreement(text, feeds, kResults);
+  }
+}
+
+TEST(NativeTensors, OfOtherTypes) {
+  const std::string body = absl::StrCat(
+      "%t = Tanh(%v) : TYPE\n%u = Mul(%t, %v) : TYPE\n%w = AddV2(%u, %t) : TYPE", kKeepList);
+  for (const char* dtype : {"float64", "half", "bfloat16"}) {
+    const std::string text =
+        absl::StrReplaceAll(VectorLoop(body, "(5)", "", dtype), {{"TYPE", dtype}});
+    EXPECT_EQ(NumCalls(text), 0) << dtype;
+    const DType type = *ParseDType(dtype);
+    Tensor x = *Tensor::Zeros(type, Shape::Vector(5), {});
+    for (size_t i = 0; i < x.bytes(); i += DTypeSize(type))
+      static_cast<uint8_t*>(x.mutable_raw_data())[i + DTypeSize(type) - 1] = 0x3c;
+    ExpectAgreement(text, {{"n:0", Tensor::Scalar(int32_t{30})}, {"x:0", x}}, kResults);
+  }
+}
+
+// What a run may use also counts for tensors that are made of cells.
+TEST(NativeTensors, AreChargedToTheBudget) {
+  const std::string body =
+      "%t = Tanh(%v) : float32\n%w = AddV2(%t, %v) : float32\n"
+      "%m = TensorListPushBack(%l, %w) : variant";
+  const auto session = SessionFor(VectorLoop(body, "(256)"), {.engine = EngineKind::kCompiled});
+  RunOptions options;
+  options.budget_bytes = 1 << 20;
+  const auto failed =
+      session->Run(VectorFeeds(100000, Shape::Vector(256)), {"length:0"}, {}, options);
+  EXPECT_EQ(failed.status().code(), absl::StatusCode::kResourceExhausted) << failed.status();
+  EXPECT_NE(failed.status().message().find("iteration"), std::string::npos) << failed.status();
+  EXPECT_TRUE(session->Run(VectorFeeds(100, Shape::Vector(256)), {"length:0"}, {}, options).ok());
+}
+
+}  // namespace
+}  // namespace gyre::testing
