@@ -124,10 +124,10 @@ absl::StatusOr<std::unique_ptr<SavedModel>> SavedModel::Load(const std::string& 
                                                              const SavedModelOptions& options) {
   return CatchOutOfMemory(kThisModel, [&]() -> absl::StatusOr<std::unique_ptr<SavedModel>> {
     for (;;) {
-      const std::string folder = IdentityOf(path);
+      const HeldPath folder(path);
       absl::StatusOr<std::unique_ptr<State>> state = State::Load(path, options);
       // Another model took its place meanwhile? Then what was read is of both.
-      if (IdentityOf(path) != folder) continue;
+      if (!folder.IsThereStill()) continue;
       GYRE_RETURN_IF_ERROR(state.status());
       return std::unique_ptr<SavedModel>(new SavedModel(*std::move(state)));
     }

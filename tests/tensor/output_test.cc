@@ -305,5 +305,25 @@ TEST(OutputFolder, WhereItCannotBeRenamedItsPartsAreReplaced) {
               ElementsAre("model/data/file", "model/main", "model/mine"));
 }
 
+// A file system gives the number of a folder that is gone to the next one that is made.
+TEST(HeldPath, IsNotTheOneThatTookItsPlace) {
+  const TempFolder folder;
+  const std::string path = folder.Path("model"), other = folder.Path("other");
+  fs::create_directory(path);
+  const HeldPath held(path);
+  EXPECT_TRUE(held.IsThereStill());
+  for (int i = 0; i < 20; ++i) {
+    fs::remove(path);
+    EXPECT_FALSE(held.IsThereStill());
+    fs::create_directory(i % 2 == 0 ? path : other);
+    if (i % 2 == 1) fs::rename(other, path);
+    EXPECT_FALSE(held.IsThereStill());
+  }
+  const HeldPath nothing(other);
+  EXPECT_TRUE(nothing.IsThereStill());
+  fs::create_directory(other);
+  EXPECT_FALSE(nothing.IsThereStill());
+}
+
 }  // namespace
 }  // namespace gyre

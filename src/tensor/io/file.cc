@@ -212,11 +212,32 @@ absl::StatusOr<PathKind> KindOf(const std::string& path) {
   return S_ISREG(info.st_mode) ? PathKind::kFile : PathKind::kOther;
 }
 
-std::string IdentityOf(const std::string& path) {
-  struct stat info;
-  if (file_calls::Stat(path, &info) != 0) return "";
+namespace {
+std::string NumberOf(const struct stat& info) {
   return absl::StrCat(info.st_dev, ":", info.st_ino);
 }
+// Empty where there is nothing.
+std::string NumberAt(const std::string& path) {
+  struct stat info;
+  return file_calls::Stat(path, &info) == 0 ? NumberOf(info) : "";
+}
+std::string NumberOfOpen(int descriptor, const std::string& path) {
+  struct stat info;
+  return descriptor >= 0 && file_calls::DescriptorStat(descriptor, &info) == 0 ? NumberOf(info)
+                                                                               : NumberAt(path);
+}
+}  // namespace
+
+HeldPath::HeldPath(std::string path)
+    : path_(std::move(path)),
+      descriptor_(file_calls::Open(path_, O_PATH)),
+      identity_(NumberOfOpen(descriptor_, path_)) {}
+
+HeldPath::~HeldPath() {
+  if (descriptor_ >= 0) file_calls::Close(descriptor_);
+}
+
+bool HeldPath::IsThereStill() const { return NumberAt(path_) == identity_; }
 
 std::string FolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();

@@ -70,9 +70,23 @@ absl::Status SyncFolder(const std::string& path);
 enum class PathKind { kNothing, kFile, kFolder, kOther };
 absl::StatusOr<PathKind> KindOf(const std::string& path);
 
-// Which file or folder lies at a path, links followed: another text once it is replaced as a whole.
-// Empty where there is none.
-std::string IdentityOf(const std::string& path);
+// What lies at a path, links followed; maybe nothing. While it is held, what takes its place has
+// another number, also where the first is gone and its number would be free.
+class HeldPath {
+ public:
+  explicit HeldPath(std::string path);
+  ~HeldPath();
+  HeldPath(const HeldPath&) = delete;
+  HeldPath& operator=(const HeldPath&) = delete;
+
+  // False once it has been replaced as a whole, or removed.
+  bool IsThereStill() const;
+
+ private:
+  const std::string path_;
+  const int descriptor_;  // -1: there is nothing to hold
+  const std::string identity_;
+};
 
 // The folder that a path lies in: "." for a plain name.
 std::string FolderOf(const std::string& path);
