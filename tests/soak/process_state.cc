@@ -1,13 +1,16 @@
 #include "soak/process_state.h"
 
 #include <malloc.h>
-#include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace gyre::testing {
 namespace {
@@ -24,10 +27,14 @@ int64_t InKiB(int64_t bytes) { return bytes / 1024; }
 ProcessState ReadProcessState() {
   malloc_trim(0);
   ProcessState state;
-  int64_t pages = 0;
-  int64_t resident_pages = 0;
-  std::ifstream("/proc/self/statm") >> pages >> resident_pages;
-  state.resident_bytes = resident_pages * sysconf(_SC_PAGESIZE);
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    int64_t kib = 0;
+    char what[16];
+    if (std::sscanf(line.c_str(), "Rss%15[^:]: %" SCNd64, what, &kib) == 2 &&
+        absl::string_view(what) != "File")
+      state.resident_bytes += kib * 1024;
+  }
   const struct mallinfo2 heap = mallinfo2();
   state.heap_bytes = static_cast<int64_t>(heap.uordblks + heap.hblkhd);
   state.descriptors = CountEntries("/proc/self/fd");

@@ -7,8 +7,8 @@
 namespace gyre::testing {
 
 struct ProcessState {
-  int64_t resident_bytes = 0;
-  int64_t heap_bytes = 0;  // that malloc has handed out
+  int64_t resident_bytes = 0;  // but for pages of files: libraries come in as they are used
+  int64_t heap_bytes = 0;      // that malloc has handed out
   int64_t descriptors = 0;
   int64_t threads = 0;
 };
