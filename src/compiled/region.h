@@ -12,10 +12,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ops/dense_code.h"
 #include "ops/object_code.h"
 #include "ops/scalar_code.h"
 
@@ -24,6 +26,7 @@ namespace gyre::compiled {
 enum class Action : uint8_t {
   kScalar,       // one element: inputs to `output` by `code`
   kElementwise,  // as kScalar, each element, as `dims` says
+  kDense,        // inputs to outputs, all elements, by `dense`
   kTake,         // elements of inputs to outputs, as `stretches` says
   kElement,      // of inputs[0] the part that the other inputs, indices, name
   kSetElement,   // inputs[0] with inputs[1] as the part that the others name
@@ -65,6 +68,7 @@ struct Instruction {
   std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
   std::vector<Dim> dims;          // outermost first
   std::vector<Stretch> stretches;
+  std::optional<DenseCode> dense;
   std::vector<int64_t> sizes;     // by index, what it must be below
   bool counts_from_end = false;   // negative indices do
   std::vector<uint32_t> targets;  // numbers of instructions
@@ -89,8 +93,11 @@ struct Region {
   uint32_t num_words = 0;   // of a frame's cells
   std::vector<Instruction> instructions;
   std::vector<std::pair<uint32_t, std::string>> constants;  // cells that never change, their bytes
+  // Tensors that are no cells, and whose elements are read where they lie: they do not change while
+  // native code runs, and are of the shapes that the loop says.
+  std::vector<uint32_t> lent;
   // By number, where the iterations of a loop start. Its instructions are those from there to its
-  // kAgain; loops lie within each other. Native code can be entered at each.
+  // kAgain; loops lie within each other. Native code can be entered at each that it has code for.
   std::vector<uint32_t> starts;
 
   // Gives each cell its place in the frame.
@@ -131,13 +138,15 @@ inline constexpr uint32_t kStopped = UINT32_MAX;
 class NativeCode {
  public:
   virtual ~NativeCode() = default;
+  // Of large nests, some loops have no code of their own.
+  bool CanRun(uint32_t loop) const { return entries_[loop] != nullptr; }
   // Runs from the start of an iteration of `loop`, until that loop has ended at the latest. Returns
   // the number of the instruction before which it stopped, or kStopped.
   uint32_t Run(uint32_t loop, Frame& frame) const { return entries_[loop](&frame); }
 
  protected:
   using Entry = uint32_t (*)(Frame*);
-  std::vector<Entry> entries_;  // by loop
+  std::vector<Entry> entries_;  // by loop; null: it has none
 };
 
 // What the code generator could not do: it has its own memory, so it hands over text, not a Status.

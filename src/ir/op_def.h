@@ -152,6 +152,8 @@ enum class Role : uint8_t {
   kSum,            // of two numbers
   kDifference,
   kMatrixProduct,  // of two matrices, each of which may be turned
+  kElement,        // the part of input 0 that scalars name, its other inputs
+  kSetElement,     // input 0 with input 1 as that part
 };
 
 struct OpTraits {

@@ -193,6 +193,11 @@ bool ProgramFacts::IsScalar(const Function& function, Endpoint e) const {
   return shape != nullptr && shape->has_rank() && shape->rank() == 0;
 }
 
+bool ProgramFacts::IsNoScalar(const Function& function, Endpoint e) const {
+  const PartialShape* const shape = ShapeOf(function, e);
+  return shape != nullptr && shape->has_rank() && shape->rank() != 0;
+}
+
 std::optional<Shape> ProgramFacts::KnownShape(const Function& function, Endpoint e) const {
   const PartialShape* const partial = ShapeOf(function, e);
   return partial == nullptr ? std::nullopt : partial->ToShape();

@@ -65,6 +65,8 @@ class ProgramFacts {
   void InferMainShapes(const std::vector<Endpoint>& feeds);
   // Known to have rank 0 whenever the main graph is run.
   bool IsScalar(const Function& function, Endpoint e) const;
+  // Known to have another rank then.
+  bool IsNoScalar(const Function& function, Endpoint e) const;
   // The shape that it always has then; nullopt: not known.
   std::optional<Shape> KnownShape(const Function& function, Endpoint e) const;
   // How many elements it always has then; -1: not known.

@@ -33,6 +33,8 @@
 namespace gyre {
 
 struct ObjectCode;  // ops/object_code.h
+struct DenseCode;   // ops/dense_code.h
+struct DenseOperand;
 
 // The tag's frame id of a frame or call called `name`, opened from `parent`.
 GYRE_EXPORT uint64_t ChildFrameId(Tag parent, absl::string_view name);
@@ -142,6 +144,9 @@ struct Kernel {
   const ScalarCode* scalar = nullptr;
   // What `run` does to objects of scalars, or null: nothing that is known.
   const ObjectCode* object = nullptr;
+  // What `run` does where shapes are known beforehand; null, or nullopt: that is not said.
+  std::optional<DenseCode> (*dense)(const Node& node, absl::Span<const DenseOperand> inputs,
+                                    absl::Span<const Shape> outputs) = nullptr;
 };
 
 // Makes the kernel of one node. UNIMPLEMENTED when there is none for its types.
@@ -231,6 +236,9 @@ absl::StatusOr<Kernel> BindWithScalarCode(const Node& node) {
   absl::StatusOr<Kernel> kernel = KernelBinder<&K::Run>::Bind(node);
   if constexpr (HasScalarCode<K>) {
     if (kernel.ok()) kernel->scalar = &kScalarCode<K>;
+  }
+  if constexpr (requires { &K::Dense; }) {
+    if (kernel.ok()) kernel->dense = &K::Dense;
   }
   return kernel;
 }

@@ -20,10 +20,12 @@ TEST(ExplainLoops, SaysWhatIsNativeAndWhatOfItIsInterpreted) {
       Explained(LoopText("%y = Sin(%x) : float32\n%m = TensorListPushBack(%l, %y) : variant")),
       ElementsAre("loop: native code once it is hot"));
   EXPECT_THAT(
-      Explained(LoopText("%v = Sign(%p) : float32\n%zero = Const() value=int32{0} : int32\n"
-                         "%p = Pack(%x, %x) : float32\n"
-                         "%y = Sum(%v, %zero) : float32\n%m = Identity(%l) : variant")),
-      ElementsAre("loop: native code once it is hot; interpreted in it: v (Sign), y (Sum)"));
+      Explained(
+          LoopText("%c = Cumsum(%p, %zero) : float32\n%zero = Const() value=int32{0} : int32\n"
+                   "%p = Pack(%x, %x) : float32\n"
+                   "%v = Cumprod(%c, %zero) : float32\n%y = Sum(%v, %zero) : float32\n%m = "
+                   "Identity(%l) : variant")),
+      ElementsAre("loop: native code once it is hot; interpreted in it: c (Cumsum), v (Cumprod)"));
 }
 
 TEST(ExplainLoops, NamesTheLoopsWithinOne) {

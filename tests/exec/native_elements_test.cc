@@ -68,6 +68,45 @@ TEST(NativeElements, CountNegativeIndicesFromTheEnd) {
   ExpectAgreement(text, TableFeeds(41, Shape::Vector(40)), kAll);
 }
 
+// The end of an index counts for nothing, but there must be one for each.
+TEST(NativeElements, WantAnEndForEachIndex) {
+  const std::string text = R"(
+graph {
+  %x = Placeholder() dtype=float32 shape=(4) : float32
+  %end = Placeholder() dtype=int32 : int32
+  %n = Placeholder() dtype=int32 shape=() : int32
+  %start = Const() value=int32{0} : int32
+  %delta = Const() value=int32{1} : int32
+  %zero = Const() value=float32{0} : float32
+  %loop = For(%start, %n, %delta, %zero, %x, %end) body=@body : (float32, float32, int32)
+}
+func @body(%i: int32, %sum: float32, %x: float32, %end: int32) -> (y: float32, x: float32, end: int32) {
+  %ones = Const() value=int32[1]{1} : int32
+  %begin = Pack(%i) : int32
+  %v = StridedSlice(%x, %begin, %end, %ones) shrink_axis_mask=1 : float32
+  %y = AddV2(%sum, %v) : float32
+  return %y, %x, %end
+}
+)";
+  for (const Tensor& end :
+       {Tensor::Scalar<int32_t>(1), Tensor::FromValues<int32_t>({0}, Shape::Vector(1)),
+        Tensor::FromValues<int32_t>({1, 1}, Shape::Vector(2))}) {
+    const Feeds feeds = {{"x:0", Tensor::FromValues<float>({1, 2, 3, 4}, Shape::Vector(4))},
+                         {"end:0", end},
+                         {"n:0", Tensor::Scalar<int32_t>(1)}};
+    std::string want;
+    for (const EngineKind engine :
+         {EngineKind::kReference, EngineKind::kDataflow, EngineKind::kCompiled}) {
+      const auto got = SessionFor(text, {.engine = engine})->Run(feeds, {"loop:0"});
+      const std::string said =
+          got.ok() ? absl::StrCat((*got)[0].scalar<float>()) : got.status().ToString();
+      if (want.empty()) want = said;
+      EXPECT_EQ(said, want);
+    }
+    EXPECT_EQ(want == "1", end.shape() == Shape::Vector(1)) << want;
+  }
+}
+
 TEST(NativeElements, ReadAMatrix) {
   const std::string text = TableLoop(
       "%k = FloorMod(%i, %one) : int32\n%begin = Pack(%i, %k) : int32\n"

@@ -14,6 +14,7 @@ namespace {
 
 void Retain(const Object* object) { object->Ref(); }
 void Release(const Object* object) { object->Unref(); }
+const void* ElementsOf(const Tensor* tensor) { return tensor->raw_data(); }
 
 // Work between two looks at the clock: some 50 µs to a few ms.
 constexpr int32_t kLookEvery = 1 << 16;
@@ -22,15 +23,14 @@ constexpr uint64_t kTensorAlign = 32;
 // The function of one loop of a region. Cells are stack slots, of which LLVM turns scalars and
 // references into registers:
 //
-//   entry:        slots of the cells that the loop's first instruction reads, and of all objects,
-//                 are loaded from the frame
+//   entry:        slots of the cells that the loop's first instruction reads are loaded from the
+//                 frame
 //   at3, at4, …:  one block for each of the loop's instructions
-//   stop blocks:  store what is live there, and all objects, into the frame and return the
-//                 instruction's number
+//   stop blocks:  store what is live there into the frame and return the instruction's number
 //
-// A slot owns the object that it holds, or is 0: whoever reads the last of it takes it out, and
-// what still lies where something else is to go has been left by a branch that nobody read, and is
-// released.
+// References to objects stay in the frame, so that stops have nothing to do with them. A slot owns
+// the object that it holds, or is 0: whoever reads the last of it takes it out, and what still lies
+// where something else is to go has been left by a branch that nobody read, and is released.
 class Generator {
  public:
   Generator(const Region& region, uint32_t loop, const ScalarBitcode& scalars, llvm::Module& module)
@@ -117,13 +117,13 @@ class Generator {
       b_.CreateStore(llvm::ConstantInt::get(TypeOf(cell), value), slots_[cell]);
     }
     for (uint32_t cell = 0; cell < slots_.size(); ++cell) {
-      if (IsCell(cell) && slots_[cell] == nullptr)
-        slots_[cell] = IsTensorCell(cell) ? TensorSlot(cell) : Slot(TypeOf(cell));
+      if (!IsCell(cell) || slots_[cell] != nullptr) continue;
+      slots_[cell] = IsObject(cell)       ? CellInFrame(cell)
+                     : IsTensorCell(cell) ? TensorSlot(cell)
+                                          : Slot(TypeOf(cell));
     }
     for (const uint32_t cell : region_.instructions[start_].live)
       if (!IsObject(cell)) LoadCell(cell);
-    for (uint32_t cell = 0; cell < slots_.size(); ++cell)
-      if (IsObject(cell)) LoadCell(cell);
     tensors_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, tensors)));
     iterations_in_frame_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, iterations)));
     for (uint32_t loop = 0; loop < region_.starts.size(); ++loop) {
@@ -146,8 +146,9 @@ class Generator {
   void Copy(llvm::Value* to, llvm::Value* from, uint32_t bytes, llvm::Align align) {
     b_.CreateMemCpy(to, align, from, align, bytes);
   }
-  // A cell takes the low bytes of its words in the frame.
+  // A cell takes the low bytes of its words in the frame, where objects are all the time.
   void LoadCell(uint32_t cell) {
+    if (IsObject(cell)) return;
     if (IsTensorCell(cell)) {
       Copy(slots_[cell], CellInFrame(cell), region_.cells[cell].bytes(), llvm::Align(8));
       return;
@@ -155,6 +156,7 @@ class Generator {
     b_.CreateStore(b_.CreateLoad(TypeOf(cell), CellInFrame(cell)), slots_[cell]);
   }
   void StoreCell(uint32_t cell) {
+    if (IsObject(cell)) return;
     if (IsTensorCell(cell)) {
       Copy(CellInFrame(cell), slots_[cell], region_.cells[cell].bytes(), llvm::Align(8));
       return;
@@ -319,10 +321,7 @@ class Generator {
 
   // Leaves native code: what `live` says is stored, and `result` returned.
   void WriteStop(const std::vector<uint32_t>& live, uint32_t result) {
-    for (const uint32_t cell : live)
-      if (!IsObject(cell)) StoreCell(cell);
-    for (uint32_t cell = 0; cell < slots_.size(); ++cell)
-      if (IsObject(cell)) StoreCell(cell);
+    for (const uint32_t cell : live) StoreCell(cell);
     StoreIterations();
     b_.CreateRet(b_.getInt32(result));
   }
@@ -367,6 +366,8 @@ class Generator {
         return WriteScalar(at, op);
       case Action::kElementwise:
         return WriteElementwise(at, op);
+      case Action::kDense:
+        return WriteDense(at, op);
       case Action::kTake:
         return WriteTake(at, op);
       case Action::kElement:
@@ -500,6 +501,47 @@ class Generator {
     GoOnIf(has_result, stop);
   }
 
+  // Scalars travel through slots of their own, as those of WriteScalar do.
+  void WriteDense(uint32_t at, const Instruction& op) {
+    const auto list_of = [&](const std::vector<llvm::Value*>& addresses) {
+      auto* const type = llvm::ArrayType::get(ptr_, addresses.size());
+      llvm::AllocaInst* const list = Slot(type);
+      for (size_t i = 0; i < addresses.size(); ++i)
+        b_.CreateStore(addresses[i], b_.CreateConstInBoundsGEP2_64(type, list, 0, i));
+      return list;
+    };
+    const auto scalar_slot = [&](uint32_t cell) {
+      llvm::AllocaInst* const slot = Slot(TypeOf(cell));
+      slot->setAlignment(llvm::Align(8));
+      return slot;
+    };
+    std::vector<llvm::Value*> inputs, outputs;
+    for (const uint32_t reg : op.inputs) {
+      if (!IsCell(reg)) {
+        auto* const type = llvm::FunctionType::get(ptr_, {ptr_}, false);
+        inputs.push_back(b_.CreateCall(type, Address(reinterpret_cast<const void*>(&ElementsOf)),
+                                       {TensorAt(reg)}));
+      } else if (IsTensorCell(reg)) {
+        inputs.push_back(slots_[reg]);
+      } else {
+        inputs.push_back(scalar_slot(reg));
+        b_.CreateStore(b_.CreateLoad(TypeOf(reg), slots_[reg]), inputs.back());
+      }
+    }
+    for (const uint32_t cell : op.outputs)
+      outputs.push_back(IsTensorCell(cell) ? slots_[cell] : scalar_slot(cell));
+    auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {ptr_, ptr_, ptr_}, false);
+    b_.CreateCall(type, Address(reinterpret_cast<const void*>(op.dense->function)),
+                  {Address(op.dense->plan.get()), list_of(inputs), list_of(outputs)})
+        ->setDoesNotThrow();
+    for (size_t i = 0; i < op.outputs.size(); ++i) {
+      const uint32_t cell = op.outputs[i];
+      if (!IsTensorCell(cell))
+        b_.CreateStore(b_.CreateLoad(TypeOf(cell), outputs[i]), slots_[cell]);
+    }
+    b_.CreateBr(BlockAt(at + 1));
+  }
+
   void WriteTake(uint32_t at, const Instruction& op) {
     for (const Stretch& part : op.stretches) {
       const uint32_t to = op.outputs[part.output];
@@ -576,8 +618,6 @@ class Generator {
   void CallInterpreter(uint32_t at, const Instruction& op) {
     for (const uint32_t reg : op.inputs)
       if (IsCell(reg)) StoreCell(reg);
-    for (size_t i = 0; i < op.inputs.size(); ++i)
-      if (op.is_last[i] && IsCell(op.inputs[i])) Empty(op.inputs[i]);
     StoreIterations();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
     GoOnIf(goes_on,
@@ -599,6 +639,7 @@ class Generator {
     for (uint32_t at = begin; at <= end; ++at) {
       const Instruction& op = region_.instructions[at];
       work += op.action == Action::kCall ? kCallWork : 1;
+      if (op.action == Action::kDense) work += static_cast<int32_t>(op.dense->work / 2);
       if (op.action == Action::kElementwise)
         work += static_cast<int32_t>(region_.cells[op.outputs[0]].elements / 2);
     }
@@ -646,10 +687,30 @@ class Generator {
 
 std::string EntryName(uint32_t loop) { return "gyre_loop_" + std::to_string(loop); }
 
+std::vector<uint32_t> LoopsToGenerate(const Region& region) {
+  constexpr size_t kMostInstructions = 640;         // of all functions
+  std::vector<std::pair<size_t, uint32_t>> others;  // with the sizes
+  size_t size = 0;
+  for (uint32_t at = 0; at < region.instructions.size(); ++at) {
+    const Instruction& op = region.instructions[at];
+    if (op.action != Action::kAgain) continue;
+    const size_t of_loop = at + 1 - region.starts[op.loop];
+    op.loop == 0 ? void(size = of_loop) : others.push_back({of_loop, op.loop});
+  }
+  llvm::sort(others);
+  std::vector<uint32_t> loops = {0};
+  for (const auto& [of_loop, loop] : others) {
+    size += of_loop;
+    if (size > kMostInstructions) break;
+    loops.push_back(loop);
+  }
+  return loops;
+}
+
 std::unique_ptr<llvm::Module> Generate(const Region& region, const ScalarBitcode& scalars,
                                        llvm::LLVMContext& context) {
   auto module = std::make_unique<llvm::Module>(region.name, context);
-  for (uint32_t loop = 0; loop < region.starts.size(); ++loop)
+  for (const uint32_t loop : LoopsToGenerate(region))
     Generator(region, loop, scalars, *module).Generate();
   return module;
 }

@@ -94,13 +94,14 @@ class LlvmCode final : public NativeCode {
             (*jit)->addIRModule(orc::ThreadSafeModule(std::move(module), std::move(context))))
       return error;
     code->jit_ = std::move(*jit);
-    for (uint32_t loop = 0; loop < region.starts.size(); ++loop) {
+    code->entries_.resize(region.starts.size());
+    for (const uint32_t loop : LoopsToGenerate(region)) {
       auto entry = code->jit_->lookup(EntryName(loop));
       if (!entry) {
         code->reported_.Add(entry.takeError());
         return llvm::createStringError(code->reported_.code, code->reported_.text);
       }
-      code->entries_.push_back(entry->toPtr<Entry>());
+      code->entries_[loop] = entry->toPtr<Entry>();
     }
     return code;
   }

@@ -12,6 +12,7 @@
 #include "exec/sequential/loop.h"
 #include "ir/calls.h"
 #include "ops/array/element.h"
+#include "ops/dense_code.h"
 #include "ops/registry.h"
 
 namespace gyre::sequential {
@@ -82,6 +83,8 @@ class Compiler {
     while (!found.empty()) {
       const Endpoint e = found.back();
       found.pop_back();
+      if (facts_.IsNoScalar(*condition, e))
+        return Refuse("its condition is computed of what is no scalar");
       if (!scalars_.insert({condition, e}).second) continue;
       const Node& node = condition->node(e.node);
       if (node.op != nullptr && node.op->traits.elementwise)
@@ -291,13 +294,13 @@ class Compiler {
       const Endpoint& input = node.inputs[i];
       const bool is_handed_on = hands_on && static_cast<int>(i) >= NumSelectorInputs(node);
       const bool is_asked_for_its_shape = node.op != nullptr && node.op->traits.computes_shapes;
-      if (!is_handed_on && !is_asked_for_its_shape &&
+      if (!is_handed_on && !is_asked_for_its_shape && !IsLittleWork(function, node) &&
           !IsSmall(function, input, MaxElementsOf(node)))
         return Refuse(function, node, kNotSmall);
       inputs.push_back(registers[input.node][input.slot]);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      if (!hands_on && node.kind() != OpKind::kConst &&
+      if (!hands_on && node.kind() != OpKind::kConst && !IsLittleWork(function, node) &&
           !IsSmall(function, {node.id, slot}, MaxElementsOf(node)))
         return Refuse(function, node, kNotSmall);
     }
@@ -309,7 +312,9 @@ class Compiler {
   // Elements of tensors of any size, where they lie.
 
   bool HasScalarIndices(const Function& function, const ElementAccess& access) const {
-    return (!access.value || IsSmall(function, *access.value, kMaxElements)) &&
+    const auto count = static_cast<int64_t>(access.indices.size());
+    return (!access.end || facts_.KnownShape(function, *access.end) == Shape::Vector(count)) &&
+           (!access.value || IsSmall(function, *access.value, kMaxElements)) &&
            absl::c_all_of(access.indices, [&](const ElementAccess::Index& index) {
              return index.constant || IsScalar(function, index.scalar);
            });
@@ -370,7 +375,7 @@ class Compiler {
         continue;
       }
       const std::optional<Shape> shape = facts_.KnownShape(function, e);
-      if (shape && shape->num_elements() > 0 && shape->num_elements() <= kMaxElements)
+      if (shape && shape->num_elements() > 0)
         loop_->tensor_types[registers[slot]] = {dtype, *shape};
     }
   }
@@ -471,6 +476,26 @@ class Compiler {
   }
   static DType TypeOf(const Function& function, Endpoint e) {
     return function.node(e.node).signature.outputs[e.slot].dtype;
+  }
+  // Of operands that may be large, such as a product with a matrix of weights.
+  bool IsLittleWork(const Function& function, const Node& node) const {
+    if (node.kind() != OpKind::kPlain) return false;
+    const absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
+    if (!kernel.ok() || kernel->dense == nullptr) return false;
+    std::vector<DenseOperand> inputs;
+    for (const Endpoint& input : node.inputs)
+      inputs.push_back({ConstantOf(function, input), facts_.KnownShape(function, input)});
+    std::vector<Shape> outputs;
+    for (int slot = 0; slot < node.num_outputs(); ++slot) {
+      const std::optional<Shape> shape = facts_.KnownShape(function, {node.id, slot});
+      if (!shape || shape->num_elements() > kMaxElements) return false;
+      outputs.push_back(*shape);
+    }
+    return kernel->dense(node, inputs, outputs).has_value();
+  }
+  static const Tensor* ConstantOf(const Function& function, Endpoint e) {
+    const Node& node = function.node(e.node);
+    return node.kind() == OpKind::kConst ? &NodeAttr<Tensor>(node, "value") : nullptr;
   }
   static int64_t MaxElementsOf(const Node& node) {
     const bool is_light =

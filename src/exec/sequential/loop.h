@@ -97,8 +97,8 @@ struct RegisterLoop {
   // Per register: of what type it is a scalar whenever it has a value; kInvalid: that is not known,
   // or it is complex, or no number. Of the loop's variables it is a guess, to be checked.
   std::vector<DType> scalar_types;
-  // Per register: of what type and shape it is a small tensor, no scalar, whenever it has a value;
-  // kInvalid: that is not known. A guess, too.
+  // Per register: of what type and shape it is a tensor of numbers, no scalar, whenever it has a
+  // value; kInvalid: that is not known. A guess, too.
   struct TensorType {
     DType dtype = DType::kInvalid;
     Shape shape;

@@ -64,7 +64,7 @@ class Numbering {
 };
 
 template <typename T>
-std::optional<std::vector<Stretch>> Find(const Node& node, absl::Span<const MovedInput> inputs,
+std::optional<std::vector<Stretch>> Find(const Node& node, absl::Span<const DenseOperand> inputs,
                                          absl::Span<const Shape> outputs) {
   const std::optional<Node> numbered = WithElements(node, DTypeOf<T>);
   if (!numbered || inputs.size() != numbered->signature.inputs.size()) return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<std::vector<Stretch>> Find(const Node& node, absl::Span<const Move
 }  // namespace
 
 std::optional<std::vector<Stretch>> FindMovedElements(const Node& node,
-                                                      absl::Span<const MovedInput> inputs,
+                                                      absl::Span<const DenseOperand> inputs,
                                                       absl::Span<const Shape> outputs) {
   if (node.op == nullptr || !node.op->traits.moves_elements || node.signature.outputs.empty())
     return std::nullopt;

@@ -7,19 +7,13 @@
 #include "absl/types/span.h"
 #include "compiled/region.h"
 #include "ir/program.h"
+#include "ops/dense_code.h"
 
 namespace gyre::sequential {
 
-// One input of such an op: a constant, or of what shape it will be.
-struct MovedInput {
-  const Tensor* constant = nullptr;
-  std::optional<Shape> shape;
-};
-
 // What `node` does to inputs of these shapes; `outputs` are the shapes of its outputs. Nullopt
 // where that depends on more, or is not so, or takes too many stretches.
-std::optional<std::vector<compiled::Stretch>> FindMovedElements(const Node& node,
-                                                                absl::Span<const MovedInput> inputs,
-                                                                absl::Span<const Shape> outputs);
+std::optional<std::vector<compiled::Stretch>> FindMovedElements(
+    const Node& node, absl::Span<const DenseOperand> inputs, absl::Span<const Shape> outputs);
 
 }  // namespace gyre::sequential

@@ -45,6 +45,7 @@ class RegionWriter {
         objects_(loop.num_registers, DType::kInvalid) {
     for (const auto& [reg, value] : loop.constants) constants_[reg] = value;
     is_tensor_cell_ = FindTensorCells(loop, constants_);
+    is_lent_ = FindLent(loop);
     FindObjects();
   }
 
@@ -64,6 +65,9 @@ class RegionWriter {
       if (!WriteInstruction(loop_.code[at], to)) return false;
       for (uint32_t reg = 0; reg < loop_.num_registers; ++reg)
         if (before_[at][reg] && IsVariableCell(reg)) to.live.push_back(reg);
+      if (to.action != compiled::Action::kDense) continue;
+      for (const uint32_t reg : to.inputs)
+        if (!IsCell(reg)) region.lent.push_back(reg);
     }
     return true;
   }
@@ -213,8 +217,11 @@ class RegionWriter {
     if (!TouchesTensorCell(from)) return false;
     const std::optional<TensorCode> code = FindTensorCode(loop_, from, constants_);
     if (!code) return false;
-    for (const uint32_t i : code->inputs)
-      if (const uint32_t reg = InputOf(from, i); !IsScalar(reg) && !IsTensorCell(reg)) return false;
+    const bool may_be_lent = code->instruction.action == compiled::Action::kDense;
+    for (const uint32_t i : code->inputs) {
+      const uint32_t reg = InputOf(from, i);
+      if (!IsScalar(reg) && !IsTensorCell(reg) && !(may_be_lent && is_lent_[reg])) return false;
+    }
     for (uint32_t i = 0; i < from.num_outputs; ++i)
       if (const uint32_t reg = from.output + i; !IsScalar(reg) && !IsTensorCell(reg)) return false;
     to = code->instruction;
@@ -290,6 +297,7 @@ class RegionWriter {
   std::vector<const Tensor*> constants_;  // by register; null: it changes
   std::vector<DType> objects_;  // by register: of which type its objects are, if they are cells
   std::vector<bool> is_tensor_cell_;  // by register
+  std::vector<bool> is_lent_;         // by register
 };
 
 }  // namespace

@@ -211,8 +211,9 @@ class Machine {
     const std::vector<compiled::Instruction>& region = loop_.native->region().instructions;
     const uint32_t start = loop_.loops[loop].start;
     at = loop_.code.data() + start;
-    cells_.resize(loop_.native->region().num_words);  // objects are 0 here
-    if (!FetchAll(region[start].live)) {              // not the scalars that they were taken for
+    if (!native_->CanRun(loop)) return absl::OkStatus();
+    cells_.resize(loop_.native->region().num_words);    // objects are 0 here
+    if (!HasLent() || !FetchAll(region[start].live)) {  // not what they were taken for
       fits_ = false;
       native_ = nullptr;
       return absl::OkStatus();
@@ -261,13 +262,19 @@ class Machine {
       if (IsCell(reg)) Fetch(reg);
     return true;
   }
+  bool HasLent() const {
+    return absl::c_all_of(loop_.native->region().lent, [&](uint32_t reg) { return IsOfType(reg); });
+  }
+  bool IsOfType(uint32_t reg) const {
+    const RegisterLoop::TensorType& type = loop_.tensor_types[reg];
+    const Tensor& tensor = registers_[reg];
+    return tensor.has_value() && tensor.dtype() == type.dtype && tensor.shape() == type.shape &&
+           tensor.device() == nullptr;
+  }
   bool Fits(uint32_t cell) const {
     const Tensor& reg = registers_[cell];
     if (!reg.has_value()) return false;
-    if (CellAt(cell).is_tensor) {
-      const RegisterLoop::TensorType& type = loop_.tensor_types[cell];
-      return reg.dtype() == type.dtype && reg.shape() == type.shape && reg.device() == nullptr;
-    }
+    if (CellAt(cell).is_tensor) return IsOfType(cell);
     if (reg.rank() != 0) return false;
     if (IsObject(cell)) return reg.dtype() == CellAt(cell).object && reg.object() != nullptr;
     return reg.dtype() == loop_.scalar_types[cell];

@@ -10,6 +10,8 @@
 namespace gyre::sequential {
 namespace {
 
+// Elements of a tensor that may be a cell.
+constexpr int64_t kMaxElements = 256;
 // Of all cells of a loop together: they are on the stack.
 constexpr size_t kMaxBytes = 64 << 10;
 
@@ -21,7 +23,8 @@ std::optional<Shape> ShapeOf(const RegisterLoop& loop, uint32_t reg) {
 }
 bool IsTensor(const RegisterLoop& loop, uint32_t reg) {
   return loop.tensor_types[reg].dtype != DType::kInvalid &&
-         loop.scalar_types[reg] == DType::kInvalid;
+         loop.scalar_types[reg] == DType::kInvalid &&
+         loop.tensor_types[reg].shape.num_elements() <= kMaxElements;
 }
 uint32_t InputOf(const RegisterLoop& loop, const Instruction& from, uint32_t i) {
   return loop.inputs[from.first_input + i].reg;
@@ -56,10 +59,34 @@ std::optional<TensorCode> FindElementwise(const RegisterLoop& loop, const Instru
   return made;
 }
 
-// _Element and _SetElement.
+// Operands may be of any size, the results are small.
+std::optional<TensorCode> FindDense(const RegisterLoop& loop, const Instruction& from,
+                                    absl::Span<const Tensor* const> constants) {
+  if (from.kernel.dense == nullptr) return std::nullopt;
+  std::vector<DenseOperand> inputs;
+  for (uint32_t i = 0; i < from.num_inputs; ++i) {
+    const uint32_t reg = InputOf(loop, from, i);
+    inputs.push_back({constants[reg], ShapeOf(loop, reg)});
+  }
+  std::vector<Shape> outputs;
+  for (uint32_t i = 0; i < from.num_outputs; ++i) {
+    const uint32_t reg = from.output + i;
+    if (!IsTensor(loop, reg) && loop.scalar_types[reg] == DType::kInvalid) return std::nullopt;
+    outputs.push_back(*ShapeOf(loop, reg));
+  }
+  std::optional<DenseCode> code = from.kernel.dense(*from.node, inputs, outputs);
+  if (!code) return std::nullopt;
+  TensorCode made{.instruction = {.action = compiled::Action::kDense}};
+  made.inputs.resize(code->num_operands);
+  std::iota(made.inputs.begin(), made.inputs.end(), 0);
+  made.instruction.dense = *std::move(code);
+  return made;
+}
+
+// Of one part of a tensor.
 std::optional<TensorCode> FindElementAccess(const RegisterLoop& loop, const Instruction& from) {
-  const bool sets = from.node->op_name == "_SetElement";
-  if (!sets && from.node->op_name != "_Element") return std::nullopt;
+  const bool sets = from.node->role() == Role::kSetElement;
+  if (!sets && from.node->role() != Role::kElement) return std::nullopt;
   if (!IsTensor(loop, InputOf(loop, from, 0))) return std::nullopt;
   const Shape& shape = loop.tensor_types[InputOf(loop, from, 0)].shape;
   const uint32_t first = sets ? 2 : 1;
@@ -100,7 +127,7 @@ std::optional<TensorCode> FindTake(const RegisterLoop& loop, const Instruction& 
     made.instruction.stretches = {{.size = static_cast<uint32_t>(shape->num_elements())}};
     return made;
   }
-  std::vector<MovedInput> inputs(from.num_inputs);
+  std::vector<DenseOperand> inputs(from.num_inputs);
   for (uint32_t i = 0; i < from.num_inputs; ++i) {
     const uint32_t reg = InputOf(loop, from, i);
     inputs[i] = {constants[reg], ShapeOf(loop, reg)};
@@ -142,6 +169,7 @@ std::optional<TensorCode> FindTensorCode(const RegisterLoop& loop, const Instruc
                                          absl::Span<const Tensor* const> constants) {
   if (from.action != Action::kRun) return std::nullopt;
   if (auto code = FindElementwise(loop, from)) return code;
+  if (auto code = FindDense(loop, from, constants)) return code;
   if (auto code = FindElementAccess(loop, from)) return code;
   return FindTake(loop, from, constants);
 }
@@ -149,7 +177,7 @@ std::optional<TensorCode> FindTensorCode(const RegisterLoop& loop, const Instruc
 std::vector<bool> FindTensorCells(const RegisterLoop& loop,
                                   absl::Span<const Tensor* const> constants) {
   Groups groups(loop.num_registers);
-  std::vector<uint32_t> computed;  // operands and results of elementwise ops
+  std::vector<uint32_t> computed;  // of which or into which something is
   const auto join = [&](uint32_t a, uint32_t b) {
     if (IsTensor(loop, a) && IsTensor(loop, b) && constants[a] == nullptr &&
         constants[b] == nullptr)
@@ -163,9 +191,10 @@ std::vector<bool> FindTensorCells(const RegisterLoop& loop,
     }
     const std::optional<TensorCode> code = FindTensorCode(loop, from, constants);
     if (!code) continue;
-    if (code->instruction.action == compiled::Action::kElementwise) {
-      computed.push_back(from.output);
-      for (uint32_t i = 0; i < from.num_inputs; ++i)
+    if (code->instruction.action == compiled::Action::kElementwise ||
+        code->instruction.action == compiled::Action::kDense) {
+      for (uint32_t i = 0; i < from.num_outputs; ++i) computed.push_back(from.output + i);
+      for (const uint32_t i : code->inputs)
         if (IsTensor(loop, InputOf(loop, from, i))) computed.push_back(InputOf(loop, from, i));
     } else if (code->instruction.action != compiled::Action::kElement) {
       for (const uint32_t i : code->inputs)
@@ -183,6 +212,19 @@ std::vector<bool> FindTensorCells(const RegisterLoop& loop,
     is_cell[reg] = bytes <= kMaxBytes;
   }
   return is_cell;
+}
+
+std::vector<bool> FindLent(const RegisterLoop& loop) {
+  std::vector<bool> is_lent(loop.num_registers, false);
+  for (uint32_t reg = 0; reg < loop.num_registers; ++reg)
+    is_lent[reg] = loop.tensor_types[reg].dtype != DType::kInvalid;
+  for (const Instruction& from : loop.code) {
+    for (uint32_t i = 0; i < from.num_outputs; ++i) is_lent[from.output + i] = false;
+    if (from.action != Action::kRun && from.action != Action::kMove) continue;
+    for (uint32_t i = 0; i < from.num_inputs; ++i)
+      if (loop.inputs[from.first_input + i].is_last) is_lent[InputOf(loop, from, i)] = false;
+  }
+  return is_lent;
 }
 
 bool HaveOneType(const RegisterLoop& loop, uint32_t a, uint32_t b) {

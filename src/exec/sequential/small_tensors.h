@@ -2,9 +2,10 @@
 // computed there.
 //
 // Shapes are known beforehand, so that an elementwise op is a loop over elements with fixed
-// strides, and what moves elements is a list of copies. A register becomes a cell where that gains
-// something: if it is an elementwise op's operand or result, or its value is moved there from such
-// a register. Others stay tensors, which are changed in place and handed on without a copy.
+// strides, what moves elements is a list of copies, and products and sums get their operands'
+// addresses. A register becomes a cell where that gains
+// something: if something is computed of it or into it, or its value is moved there from such a
+// register. Others stay tensors, which are changed in place and handed on without a copy.
 #pragma once
 
 #include <optional>
@@ -29,6 +30,9 @@ std::optional<TensorCode> FindTensorCode(const RegisterLoop& loop, const Instruc
 // By register.
 std::vector<bool> FindTensorCells(const RegisterLoop& loop,
                                   absl::Span<const Tensor* const> constants);
+
+// By register: a tensor of any size, of a known type and shape, that the loop does not change.
+std::vector<bool> FindLent(const RegisterLoop& loop);
 
 // Whether both are small tensors, of one type and shape.
 bool HaveOneType(const RegisterLoop& loop, uint32_t a, uint32_t b);

@@ -265,7 +265,8 @@ std::optional<ElementAccess> ElementAccessOf(const Function& function, const Nod
     access.value = node.inputs[2];
     return access;
   }
-  // Of an index, the end of the range counts for nothing.
+  // Of an index, the end of the range counts for nothing, but that there must be one.
+  access.end = node.inputs[2];
   add_pack(node.inputs[2]);
   for (const char* const mask : {"begin_mask", "ellipsis_mask", "new_axis_mask"})
     if (node.attrs.GetOr<int64_t>(mask, 0) != 0) return std::nullopt;
@@ -281,6 +282,7 @@ void RegisterElement(OpRegistry& ops) {
                      "Index: indextype = int32}",
            .doc = "The part of a tensor at these indices of its first dimensions; negative ones "
                   "count from the end.",
+           .traits = {.role = Role::kElement},
            .shape = ElementShape,
            .gradient = NotDifferentiable("it takes a StridedSlice's place where programs run"),
            .kernel = BindElement});
@@ -289,6 +291,7 @@ void RegisterElement(OpRegistry& ops) {
                  "{numbertype, bool}; "
                  "N: int >= 1; Index: indextype = int32}",
        .doc = "A tensor with another part at these indices of its first dimensions.",
+       .traits = {.role = Role::kSetElement},
        .shape = SetElementShape,
        .gradient = NotDifferentiable("it takes a TensorScatterUpdate's place where programs run"),
        .kernel = BindSetElement});

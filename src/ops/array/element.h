@@ -19,6 +19,8 @@ struct ElementAccess {
   absl::string_view op;
   Endpoint tensor;                // as all endpoints here, of the node's function
   std::optional<Endpoint> value;  // of _SetElement
+  // Of StridedSlice, which is this only if it has as many elements as there are indices.
+  std::optional<Endpoint> end;
   std::vector<Index> indices;
   DType index_type = DType::kInt32;
   std::vector<NodeId> packs;  // nodes that packed indices for it

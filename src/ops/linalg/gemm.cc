@@ -274,7 +274,35 @@ DType Unsigned(DType dtype) {
   }
 }
 
+template <typename T>
+void RunSmallTile(const GemmBatch& product) {
+  const GemmFactor &a = product.a, &b = product.b;
+  RunTile(GemmTile<T>{.m = product.m,
+                      .n = product.n,
+                      .k = product.k,
+                      .a = static_cast<const T*>(a.data),
+                      .a_row = a.transposed ? 1 : a.stride,
+                      .a_column = a.transposed ? a.stride : 1,
+                      .b = static_cast<const T*>(b.data),
+                      .b_row = b.transposed ? 1 : b.stride,
+                      .b_column = b.transposed ? b.stride : 1,
+                      .c = static_cast<T*>(product.c),
+                      .c_row = product.n,
+                      .accumulate = product.add});
+}
+
 }  // namespace
+
+bool IsSmallProduct(DType dtype, int64_t m, int64_t n, int64_t k) {
+  constexpr int64_t kMost = 64;  // rows and columns of one tile, whatever the type
+  constexpr int64_t kMostProducts = 1 << 14;
+  return (dtype == DType::kFloat || dtype == DType::kDouble) && m > 0 && n > 0 && k > 0 &&
+         m <= kMost && n <= 4 * kMost && k <= kGemmBlockK && m * n * k <= kMostProducts;
+}
+
+void MultiplySmall(const GemmBatch& product) {
+  product.dtype == DType::kFloat ? RunSmallTile<float>(product) : RunSmallTile<double>(product);
+}
 
 absl::Status Multiply(const KernelContext& ctx, const GemmBatch& batch) {
   int64_t elements = batch.m * batch.n;

@@ -47,4 +47,8 @@ struct GemmBatch {
 // polls where that pays.
 absl::Status Multiply(const KernelContext& ctx, const GemmBatch& batch);
 
+// Whether Multiply computes a product of two matrices in one go, and what it does then.
+bool IsSmallProduct(DType dtype, int64_t m, int64_t n, int64_t k);
+void MultiplySmall(const GemmBatch& product);
+
 }  // namespace gyre

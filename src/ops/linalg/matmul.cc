@@ -4,6 +4,7 @@
 #include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/dense_code.h"
 #include "ops/linalg/gemm.h"
 #include "ops/linalg/product_gradient.h"
 #include "ops/registry.h"
@@ -82,6 +83,45 @@ absl::Status MatMulAdd(KernelContext& ctx, const MatMulAttrs& attrs) {
   GYRE_RETURN_IF_ERROR(MultiplyInputs(ctx, attrs, sizes, /*add=*/true, sum));
   ctx.set_output(0, std::move(sum));
   return absl::OkStatus();
+}
+
+// Both for operands of known shapes. The plan is the product, but for where its matrices lie.
+template <bool kAdd>
+void MultiplyDense(const void* plan, const void* const* inputs, void* const* outputs) {
+  GemmBatch product = *static_cast<const GemmBatch*>(plan);
+  product.a.data = inputs[0];
+  product.b.data = inputs[1];
+  product.c = outputs[0];
+  if (kAdd)
+    std::memcpy(product.c, inputs[2],
+                static_cast<size_t>(product.m * product.n) * DTypeSize(product.dtype));
+  MultiplySmall(product);
+}
+template <bool kAdd>
+std::optional<DenseCode> MatMulDense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                     absl::Span<const Shape> outputs) {
+  const MatMulAttrs attrs(node);
+  const std::optional<Shape>&a = inputs[0].shape, &b = inputs[1].shape;
+  if (!a || !b || a->rank() != 2 || b->rank() != 2) return std::nullopt;
+  const int64_t m = a->dim(attrs.transpose_a ? 1 : 0), k = a->dim(attrs.transpose_a ? 0 : 1);
+  const int64_t n = b->dim(attrs.transpose_b ? 0 : 1);
+  const DType dtype = node.signature.outputs[0].dtype;
+  if (b->dim(attrs.transpose_b ? 1 : 0) != k || !IsSmallProduct(dtype, m, n, k) ||
+      outputs[0] != Shape::Trusted({m, n}) || (kAdd && inputs[2].shape != outputs[0]))
+    return std::nullopt;
+  return DenseCode{
+      .function = &MultiplyDense<kAdd>,
+      .plan = std::make_shared<GemmBatch>(GemmBatch{.dtype = dtype,
+                                                    .m = m,
+                                                    .n = n,
+                                                    .k = k,
+                                                    .a = {nullptr, a->dim(1), attrs.transpose_a},
+                                                    .b = {nullptr, b->dim(1), attrs.transpose_b},
+                                                    .c = nullptr,
+                                                    .batch = {},
+                                                    .add = kAdd}),
+      .num_operands = kAdd ? 3u : 2u,
+      .work = m * n * k / 4};
 }
 
 absl::StatusOr<PartialShape> ProductShape(const ShapeContext& c) {
@@ -195,7 +235,7 @@ void RegisterMatMul(OpRegistry& ops) {
       .shape = MatMulShape,
       .gradient = {MatMulGradient},
       .batch = {MatMulBatch},
-      .kernel = Compute<&MatMul>(),
+      .kernel = WithDenseCode<&MatMulDense<false>>(Compute<&MatMul>()),
   });
   ops.Add({
       .schema = "_MatMulAdd(a: T, b: T, sum: T) -> output: T {transpose_a: bool = false; "
@@ -206,7 +246,7 @@ void RegisterMatMul(OpRegistry& ops) {
       .shape = MatMulAddShape,
       .gradient = {MatMulAddGradient},
       .batch = {MatMulAddBatch},
-      .kernel = Compute<&MatMulAdd>(),
+      .kernel = WithDenseCode<&MatMulDense<true>>(Compute<&MatMulAdd>()),
   });
 }
 

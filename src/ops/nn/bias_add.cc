@@ -2,6 +2,7 @@
 #include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/dense_code.h"
 #include "ops/dispatch.h"
 #include "ops/math/elementwise.h"
 #include "ops/reduction/axis_view.h"
@@ -60,6 +61,31 @@ struct BiasAddKernel {
     }
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();
+  }
+
+  // Of channels that come last.
+  struct Rows {
+    int64_t count, size;
+  };
+  static void AddToRows(const void* plan, const void* const* inputs, void* const* outputs) {
+    const auto [count, size] = *static_cast<const Rows*>(plan);
+    static const BinaryRow add = AddRow(DTypeOf<T>);
+    for (int64_t row = 0; row < count; ++row)
+      add(static_cast<const T*>(inputs[0]) + row * size, inputs[1],
+          static_cast<T*>(outputs[0]) + row * size, size, Operands::kVectors);
+  }
+  static std::optional<DenseCode> Dense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    const std::optional<Shape>&value = inputs[0].shape, &bias = inputs[1].shape;
+    if (BiasAttrs(node).channels_first || !value || !bias || value->rank() < 2 ||
+        bias->rank() != 1 || bias->dim(0) != value->dim(value->rank() - 1) ||
+        *value != outputs[0] || value->num_elements() == 0 || value->num_elements() > kMaxDenseWork)
+      return std::nullopt;
+    return DenseCode{
+        .function = &AddToRows,
+        .plan = std::make_shared<Rows>(Rows{value->num_elements() / bias->dim(0), bias->dim(0)}),
+        .num_operands = 2,
+        .work = value->num_elements()};
   }
 };
 

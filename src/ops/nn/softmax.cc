@@ -2,6 +2,7 @@
 #include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/dense_code.h"
 #include "ops/dispatch.h"
 #include "ops/nn/row_softmax.h"
 #include "ops/registry.h"
@@ -9,10 +10,11 @@
 namespace gyre {
 namespace {
 
-// `out` may be the row itself. Stops half-way when the run is cancelled.
+// `out` may be the row itself. Stops half-way when the run is cancelled; `ctx` is null for rows of
+// at most kSoftmaxGrain.
 template <typename T, bool kLog>
-void ComputeRow(const KernelContext& ctx, const SoftmaxRow<T>& row, T* out) {
-  const auto must_stop = [&] { return row.n > kSoftmaxGrain && !ctx.Poll().ok(); };
+void ComputeRow(const KernelContext* ctx, const SoftmaxRow<T>& row, T* out) {
+  const auto must_stop = [&] { return row.n > kSoftmaxGrain && !ctx->Poll().ok(); };
   const RowType<T> max = MaxOf(row);
   if (must_stop()) return;
   if constexpr (kLog) {
@@ -46,7 +48,7 @@ absl::Status RunSoftmax(KernelContext& ctx) {
     GYRE_RETURN_IF_ERROR(
         ctx.ParallelRun(out.num_elements() / n, grain, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            ComputeRow<T, kLog>(ctx, SoftmaxRow<T>{from + i * n, 1, n}, to + i * n);
+            ComputeRow<T, kLog>(&ctx, SoftmaxRow<T>{from + i * n, 1, n}, to + i * n);
           }
         }));
     GYRE_RETURN_IF_ERROR(ctx.Poll());  // ComputeRow stops half-way when cancelled
@@ -55,14 +57,44 @@ absl::Status RunSoftmax(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-template <typename T>
-struct SoftmaxKernel {
-  static absl::Status Run(KernelContext& ctx) { return RunSoftmax<T, false>(ctx); }
+// The same for operands of known shapes.
+struct Rows {
+  int64_t count, size;
+};
+template <typename T, bool kLog>
+void RunRows(const void* plan, const void* const* inputs, void* const* outputs) {
+  const auto [count, size] = *static_cast<const Rows*>(plan);
+  for (int64_t i = 0; i < count; ++i)
+    ComputeRow<T, kLog>(nullptr, {static_cast<const T*>(inputs[0]) + i * size, 1, size},
+                        static_cast<T*>(outputs[0]) + i * size);
+}
+template <typename T, bool kLog>
+std::optional<DenseCode> SoftmaxDense(absl::Span<const DenseOperand> inputs,
+                                      absl::Span<const Shape> outputs) {
+  const std::optional<Shape>& shape = inputs[0].shape;
+  constexpr int64_t kMost = kMaxDenseWork / 16;  // exponentials
+  if (!shape || shape->rank() < 1 || *shape != outputs[0] || shape->num_elements() == 0 ||
+      shape->num_elements() > kMost)
+    return std::nullopt;
+  const int64_t size = shape->dim(shape->rank() - 1);
+  return DenseCode{.function = &RunRows<T, kLog>,
+                   .plan = std::make_shared<Rows>(Rows{shape->num_elements() / size, size}),
+                   .num_operands = 1,
+                   .work = 16 * shape->num_elements()};
+}
+
+template <typename T, bool kLog>
+struct RowSoftmax {
+  static absl::Status Run(KernelContext& ctx) { return RunSoftmax<T, kLog>(ctx); }
+  static std::optional<DenseCode> Dense(const Node&, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    return SoftmaxDense<T, kLog>(inputs, outputs);
+  }
 };
 template <typename T>
-struct LogSoftmaxKernel {
-  static absl::Status Run(KernelContext& ctx) { return RunSoftmax<T, true>(ctx); }
-};
+using SoftmaxKernel = RowSoftmax<T, false>;
+template <typename T>
+using LogSoftmaxKernel = RowSoftmax<T, true>;
 
 absl::Status SoftmaxShape(ShapeContext& c) {
   if (c.input(0).has_rank() && c.input(0).rank() < 1) {

@@ -33,12 +33,20 @@ struct MaxKernel {
   static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
     return ReduceInput(ctx, attrs.keep_dims, ExtremumReducer<T, true>());
   }
+  static std::optional<DenseCode> Dense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    return ReduceDense(inputs, outputs, ReduceAttrs(node).keep_dims, ExtremumReducer<T, true>());
+  }
 };
 
 template <typename T>
 struct MinKernel {
   static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
     return ReduceInput(ctx, attrs.keep_dims, ExtremumReducer<T, false>());
+  }
+  static std::optional<DenseCode> Dense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    return ReduceDense(inputs, outputs, ReduceAttrs(node).keep_dims, ExtremumReducer<T, false>());
   }
 };
 

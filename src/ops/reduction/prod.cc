@@ -23,6 +23,10 @@ struct ProdKernel {
   static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
     return ReduceInput(ctx, attrs.keep_dims, ProdReducer<T>());
   }
+  static std::optional<DenseCode> Dense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    return ReduceDense(inputs, outputs, ReduceAttrs(node).keep_dims, ProdReducer<T>());
+  }
 };
 
 // For each element of `x` the product of the others along `axis`; no division, so zeros are fine.

@@ -14,9 +14,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "gyre/core/tensor.h"
+#include "ops/dense_code.h"
 #include "ops/kernel.h"
 #include "ops/reduction/axes.h"
 
@@ -27,7 +31,9 @@ template <typename R>
 absl::StatusOr<Tensor> Reduce(const KernelContext& ctx, const Tensor& tensor,
                               const ReducedDims& reduced, bool keep_dims, const R& reducer);
 
-// The axes of a reduction op: input 1, of any rank.
+// From axes of any rank, int32 or int64.
+absl::StatusOr<ReducedDims> ReducedDimsOf(const Tensor& axes, int rank);
+// The axes of a reduction op: input 1.
 absl::StatusOr<ReducedDims> AxesInput(const KernelContext& ctx);
 
 struct ReduceAttrs {
@@ -78,6 +84,12 @@ class Reduction {
     }
     units_ = plan.rows * tiles_ * chunks_;
     unit_work_ = std::max<int64_t>(1, work / chunks_);
+  }
+
+  // What is not cut: on this thread, without an allocation.
+  bool IsOnePiece() const { return chunks_ == 1; }
+  void RunPiece() {
+    for (int64_t unit = 0; unit < units_; ++unit) RunUnit(unit);
   }
 
   absl::Status Run(const KernelContext& ctx) {
@@ -224,7 +236,57 @@ class Reduction {
   int64_t unit_work_ = 1;
 };
 
+// What reduces nothing.
+inline void CopyDense(const void* bytes, const void* const* inputs, void* const* outputs) {
+  std::memcpy(outputs[0], inputs[0], *static_cast<const size_t*>(bytes));
+}
+
+// Of ReduceInput, for DenseCode.
+template <typename R>
+struct DenseReduction {
+  DenseReduction(R reducer, const Shape& shape, const ReducedDims& reduced)
+      : reducer(std::move(reducer)), plan(shape, reduced) {}
+
+  static void Run(const void* self, const void* const* inputs, void* const* outputs) {
+    const auto& [reducer, plan] = *static_cast<const DenseReduction*>(self);
+    using Each = Reduction<R>;
+    Each(reducer, plan, static_cast<const typename R::In*>(inputs[0]),
+         static_cast<typename Each::Out*>(outputs[0]))
+        .RunPiece();
+  }
+
+  const R reducer;
+  const ReductionPlan plan;
+};
+
 }  // namespace internal
+
+// What ReduceInput does, for Kernel::dense.
+template <typename R>
+std::optional<DenseCode> ReduceDense(absl::Span<const DenseOperand> inputs,
+                                     absl::Span<const Shape> outputs, bool keep_dims, R reducer) {
+  if (!inputs[0].shape || inputs[1].constant == nullptr) return std::nullopt;
+  const Shape& shape = *inputs[0].shape;
+  const absl::StatusOr<ReducedDims> reduced = ReducedDimsOf(*inputs[1].constant, shape.rank());
+  if (!reduced.ok() || shape.num_elements() == 0 || shape.num_elements() > kMaxDenseWork ||
+      ReducedShape(shape, *reduced, keep_dims) != outputs[0])
+    return std::nullopt;
+  if (ReducesNothing(shape, *reduced)) {
+    const auto bytes = static_cast<size_t>(shape.num_elements()) * sizeof(typename R::In);
+    return DenseCode{.function = &internal::CopyDense,
+                     .plan = std::make_shared<size_t>(bytes),
+                     .num_operands = 1,
+                     .work = shape.num_elements()};
+  }
+  using Dense = internal::DenseReduction<R>;
+  auto plan = std::make_shared<const Dense>(std::move(reducer), shape, *reduced);
+  if (!internal::Reduction<R>(plan->reducer, plan->plan, nullptr, nullptr).IsOnePiece())
+    return std::nullopt;
+  return DenseCode{.function = &Dense::Run,
+                   .plan = std::move(plan),
+                   .num_operands = 1,
+                   .work = shape.num_elements()};
+}
 
 template <typename R>
 absl::StatusOr<Tensor> Reduce(const KernelContext& ctx, const Tensor& tensor,

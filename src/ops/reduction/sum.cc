@@ -28,12 +28,20 @@ struct SumKernel {
   static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
     return ReduceInput(ctx, attrs.keep_dims, SumReducer<T>{.mean = false});
   }
+  static std::optional<DenseCode> Dense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    return ReduceDense(inputs, outputs, ReduceAttrs(node).keep_dims, SumReducer<T>{.mean = false});
+  }
 };
 
 template <typename T>
 struct MeanKernel {
   static absl::Status Run(KernelContext& ctx, const ReduceAttrs& attrs) {
     return ReduceInput(ctx, attrs.keep_dims, SumReducer<T>{.mean = true});
+  }
+  static std::optional<DenseCode> Dense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                        absl::Span<const Shape> outputs) {
+    return ReduceDense(inputs, outputs, ReduceAttrs(node).keep_dims, SumReducer<T>{.mean = true});
   }
 };
 
