@@ -316,6 +316,10 @@ def current_graph() -> Graph | None: ...
 def in_body() -> bool:
     """Whether a body of a loop, branch or function is being traced."""
 
+def open_scopes() -> tuple[int, ...]:
+    """The numbers of the scopes whose values the current graph's innermost one can use, it
+    first, the main graph last. No other scope of the process has the same number."""
+
 class Executable:
     def __call__(self, feeds: Sequence[Tensor]) -> list[Tensor]:
         """Without the GIL. Ctrl-C stops it: KeyboardInterrupt within 100 ms."""
@@ -358,8 +362,14 @@ class Worker:
 
 class SessionState:
     """Variables and queues of executables that are prepared with it: in this process, or on
-    workers. `soft_placement`: requests for devices that are not there are dropped."""
-    def __init__(self, cluster: Cluster | None = None, soft_placement: bool = False): ...
+    workers. soft_placement: requests for devices that are not there are dropped; None: as set for
+    the process, and not on workers. num_cpus: devices of this process; 0: as set for it."""
+    def __init__(
+        self,
+        cluster: Cluster | None = None,
+        soft_placement: bool | None = None,
+        num_cpus: int = 0,
+    ): ...
 
 class Node:
     """A node of a graph, or of a body in it. Equal and hashable by what it is."""
@@ -480,6 +490,9 @@ class GraphFunction:
     ) -> GraphFunction:
         """A graph that has been traced, with its effects; calling it adds a call of it."""
     def define(self, fn: Callable[[list[Tensor]], list]) -> None: ...
+    @property
+    def needs_scope(self) -> bool:
+        """Whether it can be called only in the scope that it was made in (it uses values of it)."""
     def __call__(
         self, args: list[Tensor], fn: Callable[[list[Tensor]], list] | None = None
     ) -> list[Tensor]: ...

@@ -16,13 +16,6 @@ std::vector<std::shared_ptr<GraphState>>& CurrentGraphs() {
   return graphs;
 }
 
-// `wanted`, with a suffix if it is taken.
-std::string TakeName(std::set<std::string>& taken, const std::string& wanted) {
-  std::string name = wanted;
-  for (int i = 1; !taken.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
-  return name;
-}
-
 }  // namespace
 
 std::shared_ptr<GraphState> GraphState::Make() {
@@ -59,15 +52,15 @@ bool GraphState::IsBeingTraced(const ScopePtr& scope) const {
 }
 
 std::string GraphState::UniqueFunctionName(const std::string& wanted) {
-  return TakeName(function_names_, wanted);
+  return function_names_.Unique(wanted);
 }
 
 std::string GraphState::UniqueVariableName(const std::string& wanted) {
-  return TakeName(variable_names_, wanted);
+  return variable_names_.Unique(wanted);
 }
 
 void GraphState::AddFunction(Function function) {
-  function_names_.insert(function.name);
+  function_names_.Take(function.name);
   changed_functions_.insert(function.name);
   MarkChanged();
   std::string name = function.name;
@@ -76,7 +69,7 @@ void GraphState::AddFunction(Function function) {
 
 void GraphState::EraseFunction(const std::string& name) {
   functions_.erase(name);
-  function_names_.erase(name);
+  function_names_.Free(name);
   changed_functions_.insert(name);
 }
 

@@ -18,6 +18,7 @@
 #include "front/session_names.h"
 #include "gyre/graph.h"
 #include "ir/program.h"
+#include "passes/edit/unique_names.h"
 
 namespace gyre::internal {
 
@@ -93,8 +94,7 @@ class GYRE_INTERNAL_EXPORT GraphState : public std::enable_shared_from_this<Grap
   std::vector<Setting> settings_;
   std::map<std::string, Function> functions_;
   std::map<std::string, std::string> gradient_functions_;
-  std::set<std::string> function_names_;
-  std::set<std::string> variable_names_;
+  passes::UniqueNames function_names_, variable_names_;
   std::map<std::string, ResourceKey> named_resources_;
   ResourceKey last_resource_ = kHost;
   std::vector<Operation> initializers_;

@@ -81,8 +81,8 @@ class LoopBuilder {
     const PartialShape& invariant = options_.shape_invariants[i];
     if (invariant.Widen(shape) == invariant) return;
     ThrowInvalid(absl::StrCat("loop '", name_, "': ", Component(initial_.paths[i]),
-                              " of the state is to have shape ", invariant.ToString(), ", but ",
-                              verb, " ", shape.ToString()),
+                              " of the state is to have shape ", invariant.ToString(),
+                              ", as its shape_invariants say, but ", verb, " ", shape.ToString()),
                  where_);
   }
 

@@ -19,6 +19,7 @@ namespace gyre::internal {
 namespace {
 
 std::atomic<uint64_t> g_num_made{1};
+std::atomic<uint64_t> g_num_scopes{0};
 
 }  // namespace
 
@@ -26,7 +27,10 @@ uint64_t BuildClock() { return g_num_made.load(std::memory_order_relaxed); }
 
 Scope::Scope(std::weak_ptr<GraphState> graph, ScopePtr parent, std::string function_name,
              Description description)
-    : graph_(std::move(graph)), parent_(std::move(parent)), description_(std::move(description)) {
+    : graph_(std::move(graph)),
+      parent_(std::move(parent)),
+      number_(g_num_scopes.fetch_add(1, std::memory_order_relaxed)),
+      description_(std::move(description)) {
   builder_ = std::make_unique<FunctionBuilder>(Ops(), std::move(function_name));
 }
 

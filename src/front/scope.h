@@ -66,6 +66,8 @@ class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
   std::shared_ptr<GraphState> graph() const;
   const ScopePtr& parent() const { return parent_; }
   bool is_main() const { return parent_ == nullptr; }
+  // Another one for each scope of the process.
+  uint64_t number() const { return number_; }
   bool is_finished() const { return finished_ != nullptr; }
   const Description& description() const { return description_; }
   // The function so far, or as it was finished.
@@ -155,6 +157,7 @@ class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
 
   const std::weak_ptr<GraphState> graph_;
   const ScopePtr parent_;
+  const uint64_t number_;
   const Description description_;
   std::unique_ptr<FunctionBuilder> builder_;
   std::shared_ptr<const Function> finished_;

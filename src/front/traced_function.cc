@@ -1,13 +1,15 @@
 // function, declare: named functions and calls of them.
 //
 // A function stands in the scope where it was made; its captures are Values of that scope, and
-// inputs of every call. A function that calls itself is traced on the assumption that it captures
-// nothing and has no effects; if that turns out wrong, again with what was found.
+// inputs of every call; without captures it can be called everywhere. A function that calls itself
+// is traced on the assumption that it captures nothing and has no effects; if that turns out wrong,
+// again with what was found.
 #include "front/traced_function.h"
 
 #include <algorithm>
 #include <map>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/hash_map.h"
@@ -28,6 +30,7 @@ class TracedFunction {
   void Declare(std::vector<TensorSpec> args, std::vector<TensorSpec> results);
   void Define(const BodyFn& fn, const std::source_location& where);
   void RunAgainForGradients() { runs_again_ = true; }
+  bool NeedsItsScope() const;
   // The results, and the number of the trace.
   std::pair<std::vector<Value>, int> Call(const Leaves& args, const BodyFn& fn,
                                           const std::source_location& where);
@@ -61,6 +64,7 @@ class TracedFunction {
   void CheckDeclaredResults(const TracedBody& body, const std::source_location& where) const;
   void CheckTrace(const Trace& trace, const TracedBody& body,
                   const std::source_location& where) const;
+  void CheckIsInReach(const std::source_location& where) const;
   bool IsInOpenBody(const Scope* scope) const;
   std::vector<Value> AddCallNode(const ScopePtr& scope, Trace& trace, const Leaves& args,
                                  const std::source_location& where) const;
@@ -244,6 +248,7 @@ int TracedFunction::FindOrTrace(const Leaves& args, const std::vector<ValueInfo>
                               "its results, and define it then"),
                  where);
   }
+  CheckIsInReach(where);
   std::vector<BodyArg> body_args;
   for (size_t i = 0; i < infos.size(); ++i)
     body_args.push_back({"arg", args.values[i].dtype(), infos[i], {}});
@@ -255,15 +260,24 @@ int TracedFunction::FindOrTrace(const Leaves& args, const std::vector<ValueInfo>
   return index;
 }
 
+bool TracedFunction::NeedsItsScope() const {
+  return traces_.empty() || absl::c_any_of(traces_, [](const std::unique_ptr<Trace>& trace) {
+           return !trace->is_done || !trace->captures.empty();
+         });
+}
+
+void TracedFunction::CheckIsInReach(const std::source_location& where) const {
+  if (scope_->graph()->IsBeingTraced(scope_)) return;
+  ThrowInvalid(
+      absl::StrCat("function '", name_, "' was made in ", scope_->description().what, " at ",
+                   scope_->description().line, ", and cannot be called outside of it"),
+      where);
+}
+
 std::pair<std::vector<Value>, int> TracedFunction::Call(const Leaves& args, const BodyFn& fn,
                                                         const std::source_location& where) {
   const ScopePtr scope = scope_->graph()->scope();
-  if (!scope_->graph()->IsBeingTraced(scope_)) {
-    ThrowInvalid(
-        absl::StrCat("function '", name_, "' was made in ", scope_->description().what, " at ",
-                     scope_->description().line, ", and cannot be called outside of it"),
-        where);
-  }
+  if (NeedsItsScope()) CheckIsInReach(where);
   std::vector<ValueInfo> infos;
   for (const Value& value : args.values)
     infos.push_back(ShapeOnly(scope->info(scope->Use(value, where))));
@@ -331,6 +345,8 @@ void Define(TracedFunction& function, const BodyFn& body, const std::source_loca
 }
 
 void RunAgainForGradients(TracedFunction& function) { function.RunAgainForGradients(); }
+
+bool NeedsItsScope(const TracedFunction& function) { return function.NeedsItsScope(); }
 
 std::pair<std::vector<Value>, int> CallFunction(TracedFunction& function, const Leaves& args,
                                                 const BodyFn& body,

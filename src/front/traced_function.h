@@ -10,4 +10,8 @@ namespace gyre::internal {
 // Gradients run calls of the function again instead of keeping what they compute inside.
 GYRE_INTERNAL_EXPORT void RunAgainForGradients(TracedFunction& function);
 
+// Whether it can be called only where the scope that it was made in is being traced: its calls hand
+// over values of that scope, or it may be traced once more.
+GYRE_INTERNAL_EXPORT bool NeedsItsScope(const TracedFunction& function);
+
 }  // namespace gyre::internal

@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "analysis/value_kinds.h"
 #include "grad/dependence.h"
-#include "grad/unique_names.h"
 #include "ir/program.h"
 #include "ir/shape_inference.h"
+#include "passes/edit/unique_names.h"
 
 namespace gyre::grad {
 
@@ -103,7 +103,7 @@ class GradientTransform {
   ValueKinds kinds_;
   std::set<std::string> recursive_;
   const std::map<std::string, std::string> op_gradients_;
-  UniqueNames names_;
+  passes::UniqueNames names_;
   std::vector<Function> functions_;
   std::map<std::pair<std::string, FunctionRequest>, RecursiveGradient> made_;
   std::map<std::pair<std::string, FunctionRequest>, std::shared_ptr<const FunctionGradient>>

@@ -392,6 +392,20 @@ void BindGraphs(nb::module_& m) {
     GraphCore* const graph = CurrentGraph();
     return graph != nullptr && !graph->state()->scope()->is_main();
   });
+  m.def(
+      "open_scopes",
+      [] {
+        nb::list numbers;
+        GraphCore* const graph = CurrentGraph();
+        if (graph == nullptr) return nb::tuple(numbers);
+        for (const gyre::internal::Scope* scope = graph->state()->scope().get(); scope != nullptr;
+             scope = scope->parent().get()) {
+          numbers.append(scope->number());
+        }
+        return nb::tuple(numbers);
+      },
+      "The numbers of the scopes whose values the current graph's innermost one can use, it "
+      "first.");
   m.def("executing_eagerly", [] { return CurrentGraph() == nullptr; });
   m.def("hold_handlers", [] {
     return PyScope{[] {

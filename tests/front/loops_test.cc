@@ -138,7 +138,8 @@ TEST_P(Loops, ShapeInvariantsAreChecked) {
   const std::string message =
       ErrorOf([&] { for_range(2, twice, x, {.shape_invariants = {x.shape()}}); });
   ExpectContains(message,
-                 "the value of the state is to have shape [2,3], but the body returns [4,3]");
+                 "the value of the state is to have shape [2,3], as its shape_invariants say, but "
+                 "the body returns [4,3]");
 }
 
 TEST_P(Loops, MaximumIterationsEndALoop) {

@@ -12,9 +12,9 @@
 
 #include "absl/status/statusor.h"
 #include "grad/stacks/handles.h"
-#include "grad/unique_names.h"
 #include "ir/builder.h"
 #include "ir/program.h"
+#include "passes/edit/unique_names.h"
 
 namespace gyre::grad {
 
@@ -87,7 +87,7 @@ class StackRewrite {
   const StackHandles& handles_;
   StacksLeft left_;
   bool has_failed_ = false;
-  UniqueNames names_;
+  passes::UniqueNames names_;
   std::map<std::pair<std::string, std::vector<int>>, Version> versions_;
   std::map<std::pair<std::string, size_t>, std::string> with_more_args_;
   std::vector<Function> functions_;  // written

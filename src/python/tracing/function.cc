@@ -177,6 +177,10 @@ void BindFunctions(nb::module_& m) {
              RequireGraph("a function");
              gyre::internal::Define(*self.traced, BodyOf(fn, self.graph), kNowhere);
            })
+      .def_prop_ro(
+          "needs_scope",
+          [](const PyFunction& self) { return gyre::internal::NeedsItsScope(*self.traced); },
+          "Whether it can be called only in the scope that it was made in.")
       .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none());
   m.def("add_traced", &AddTraced, nb::arg("graph"), nb::arg("feeds"), nb::arg("fetches"),
         nb::arg("args"), "Adds the nodes of a graph that has been traced: (fetches, effects).");

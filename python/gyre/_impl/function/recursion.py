@@ -11,6 +11,7 @@ import threading
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.function import known
 from gyre._impl.function.concrete import flat_results
 from gyre._impl.function.signature import covers, generalise, same_ranks
 from gyre._impl.tracing.state import Recursion, keeping, probe, state
@@ -32,6 +33,8 @@ class _Entry:
         self.callee: _gyre.GraphFunction | None = None  # once it is declared
         self.template = None  # structure of the results
         self.specs: list | None = None  # their types, as declared
+        self.outside: list = []
+        self.is_bound = False  # it calls what was still being traced, and may be given up yet
 
     def is_of(self, function, leaves, graph):
         return (
@@ -86,14 +89,17 @@ def call(function, python, leaves):
     entry = _Entry(function, leaves, leaves.dims, graph)
     if state.probing:
         return _in_trial(entry, python)
-    known = (
+    outside = _containers_of_outside(python)
+    key = (
         None
-        if _gyre.in_body() or _depends_on_trace(python)
-        else (vars(graph).setdefault("_gyre_functions", {}))
+        if outside is None
+        else (function, leaves.token, leaves.dims, tuple(id(part) for part in outside))
     )
-    key = (function, leaves.token, leaves.dims)
-    if known is not None and key in known:
-        return known[key].call(leaves.tensors)
+    found = None if key is None else known.find(graph, key)
+    if found is not None:
+        if found.is_bound:
+            _bind(_stack.entries)
+        return found.call(leaves.tensors)
     _stack.entries.append(entry)
     try:
         callee = _gyre.GraphFunction(function.name)
@@ -105,26 +111,38 @@ def call(function, python, leaves):
         results = _declare_and_call(entry, python)
     finally:
         _stack.entries.remove(entry)
-    if known is not None:
-        known[key] = entry
+    if key is not None:
+        entry.outside = outside  # alive as long as their ids are in the key
+        known.note(graph, key, entry, not (entry.is_bound or entry.callee.needs_scope))
     return entry.pack(results)
 
 
-def _depends_on_trace(python):
-    """Whether a function uses tensors of the code around it, which may differ from call to call."""
+def _containers_of_outside(python) -> list | None:
+    """What the containers hold that a function uses of the code around it: with others it is traced
+    anew. None: it uses tensors of a trace, which may differ from call to call."""
+    parts = []
     fn = getattr(python, "__func__", python)
     for cell in getattr(fn, "__closure__", None) or ():
         try:
             value = cell.cell_contents
         except ValueError:
             continue
-        if isinstance(value, _gyre.Tensor) and value.is_symbolic or nest.is_nested(value):
-            return True
-    return False
+        leaves = nest.flatten(value, True) if nest.is_nested(value) else [value]
+        if any(isinstance(leaf, _gyre.Tensor) and leaf.is_symbolic for leaf in leaves):
+            return None
+        if nest.is_nested(value):
+            parts += leaves
+    return parts
+
+
+def _bind(entries):
+    for entry in entries:
+        entry.is_bound = True
 
 
 def _call_again(entry, leaves):
     """A call of what is being traced."""
+    _bind(_stack.entries[_stack.entries.index(entry) + 1 :])
     if entry.callee is not None and all(map(covers, entry.dims, leaves.dims)):
         return entry.call(leaves.tensors)
     entry.dims = tuple(map(generalise, entry.dims, leaves.dims))
