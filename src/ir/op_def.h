@@ -170,8 +170,8 @@ struct OpTraits {
   bool forwards = false;
   // The output has the elements of input 0 in their order, maybe in another shape.
   bool is_view = false;
-  // Each element of the outputs is some element of the inputs of the outputs' type, or a zero; which
-  // one depends on shapes and on the other inputs alone.
+  // Each element of the outputs is some element of the inputs of the outputs' type, or a zero;
+  // which one depends on shapes and on the other inputs alone.
   bool moves_elements = false;
   // It computes shapes, from tensors of which it reads the shapes alone or from shapes: small and
   // cheap.
@@ -182,6 +182,9 @@ struct OpTraits {
   bool keeps_for_gradients = false;
   // With Effect::kIo: runs code of the host, which may do anything to any resource.
   bool calls_host = false;
+  // With Effect::kRandom: the op that draws the same numbers, now or later, from the key and the
+  // counter of _DrawKey: op(input 0, key, counter, alg, the other inputs).
+  absl::string_view drawn_again_by = {};
   Role role = Role::kOther;
 };
 

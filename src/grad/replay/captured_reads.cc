@@ -15,11 +15,11 @@
 #include "grad/replay/resources.h"
 #include "grad/saved_values.h"
 #include "grad/structured.h"
-#include "grad/unique_names.h"
 #include "ir/builder.h"
 #include "ir/calls.h"
 #include "ops/state/captured.h"
 #include "passes/edit/interface.h"
+#include "passes/edit/unique_names.h"
 
 namespace gyre::grad {
 namespace {
@@ -271,7 +271,7 @@ class Capturer {
   const std::function<bool(const Node&)>& again_;
   const Resources resources_;
   const Readers readers_;
-  UniqueNames names_;
+  passes::UniqueNames names_;
   ProgramBuilder builder_;
   std::map<std::tuple<std::string, std::vector<int>, bool>, std::string> made_;
 };

@@ -15,12 +15,13 @@
 #include "grad/memory_policy.h"
 #include "grad/replay/captured_reads.h"
 #include "grad/structured.h"
-#include "grad/unique_names.h"
 #include "ir/calls.h"
 #include "ir/expr.h"
 #include "ir/shape_inference.h"
+#include "ops/random/seeding.h"
 #include "ops/state/captured.h"
 #include "passes/edit/interface.h"
+#include "passes/edit/unique_names.h"
 
 namespace gyre::grad {
 namespace {
@@ -249,7 +250,44 @@ class Recorder {
     return recording;
   }
 
-  // What a node with effects writes down.
+  // Random numbers are drawn again, by the key that they were drawn by.
+  static bool IsDrawnAgain(const Node& node) {
+    return node.op != nullptr && !node.op->traits.drawn_again_by.empty();
+  }
+
+  static absl::StatusOr<Node> DrawAgain(const Node& draw, const Expr& key, const Expr& counter,
+                                        ExprBuilder& exprs) {
+    std::vector<Endpoint> inputs = draw.inputs;
+    const Expr algorithm = exprs.Int(kPhiloxAlgorithm);
+    GYRE_RETURN_IF_ERROR(exprs.status());
+    inputs.insert(inputs.begin() + 1, {key.endpoint(), counter.endpoint(), algorithm.endpoint()});
+    AttrMap attrs;
+    attrs.Set("dtype", draw.signature.outputs[0].dtype);
+    return exprs.function().Make(draw.op->traits.drawn_again_by, inputs, std::move(attrs),
+                                 {.name = draw.name, .device = draw.device, .source = draw.source});
+  }
+
+  // Has the draw take its key from a node of its own, which gets the name that the key hangs on in
+  // the end (`renamed`).
+  static absl::StatusOr<std::vector<Expr>> SplitDraw(
+      const Node& draw, ExprBuilder& exprs, std::vector<std::pair<NodeId, NodeId>>& renamed) {
+    FunctionBuilder& builder = exprs.function();
+    AttrMap seeds;
+    for (const char* seed : {"seed", "seed2"}) seeds.Set(seed, NodeAttr<int64_t>(draw, seed));
+    GYRE_ASSIGN_OR_RETURN(Node key, builder.Make("_DrawKey", {}, std::move(seeds),
+                                                 {.name = absl::StrCat(draw.name, "/drawn"),
+                                                  .device = draw.device,
+                                                  .source = draw.source}));
+    const NodeId id = builder.Append(std::move(key));
+    renamed.emplace_back(draw.id, id);
+    std::vector<Expr> drawn_by = {exprs.At({id, 0}), exprs.At({id, 1})};
+    GYRE_ASSIGN_OR_RETURN(Node numbers, DrawAgain(draw, drawn_by[0], drawn_by[1], exprs));
+    numbers.control_inputs = draw.control_inputs;
+    builder.Replace(draw.id, std::move(numbers));
+    return drawn_by;
+  }
+
+  // What a node with effects that stays as it is writes down.
   static std::vector<Endpoint> Written(const Node& node) {
     if (IsStructured(node.kind())) return {{node.id, node.num_outputs()}};
     std::vector<Endpoint> written;
@@ -267,8 +305,14 @@ class Recorder {
     FunctionBuilder builder(program_.ops(), function);
     ExprBuilder exprs(builder);
     std::vector<Expr> tape;
+    std::vector<std::pair<NodeId, NodeId>> renamed;
     for (const NodeId id : recordable_.EffectsOf(function)) {
       const Node& node = function.node(id);
+      if (IsDrawnAgain(node)) {
+        GYRE_ASSIGN_OR_RETURN(const std::vector<Expr> key, SplitDraw(node, exprs, renamed));
+        tape.insert(tape.end(), key.begin(), key.end());
+        continue;
+      }
       if (IsStructured(node.kind())) {
         GYRE_ASSIGN_OR_RETURN(Node structured, IsLoop(node.kind()) ? RecordLoop(node, exprs)
                                                                    : RecordStructured(node));
@@ -283,6 +327,8 @@ class Recorder {
     GYRE_RETURN_IF_ERROR(exprs.status());
     builder.Return("tape", whole.endpoint());
     Function recording = builder.Build();
+    for (const auto& [numbers, key] : renamed)
+      std::swap(recording.nodes[numbers].name, recording.nodes[key].name);
     recording.name = name;
     MarkAsCopy(function, recording);
     builder_.SetFunction(std::move(recording));
@@ -394,6 +440,11 @@ class Recorder {
     const FunctionShapes* const known = shapes_.Find(function.name);
     for (const NodeId id : effects) {
       const Node& node = function.node(id);
+      if (IsDrawnAgain(node)) {
+        types.insert(types.end(), {DType::kUint64, DType::kUint64});
+        shapes.insert(shapes.end(), {Shape::Vector(1), Shape::Vector(2)});
+        continue;
+      }
       for (const Endpoint& e : Written(node)) {
         const bool is_tape = IsStructured(node.kind());
         types.push_back(is_tape ? DType::kVariant : node.signature.outputs[e.slot].dtype);
@@ -411,7 +462,10 @@ class Recorder {
                       ExprBuilder& exprs) {
     FunctionBuilder& builder = exprs.function();
     Node instead;
-    if (IsStructured(node.kind())) {
+    if (IsDrawnAgain(node)) {
+      const Expr key = *next++, counter = *next++;
+      GYRE_ASSIGN_OR_RETURN(instead, DrawAgain(node, key, counter, exprs));
+    } else if (IsStructured(node.kind())) {
       const Expr tape = *next++;
       GYRE_ASSIGN_OR_RETURN(instead, IsLoop(node.kind()) ? ReplayLoop(node, tape, exprs)
                                                          : ReplayStructured(node, tape));
@@ -440,7 +494,7 @@ class Recorder {
   const Recordable recordable_;
   const Dependence dependence_;
   ShapeTable shapes_;
-  UniqueNames names_;
+  passes::UniqueNames names_;
   ProgramBuilder builder_;
   std::map<std::pair<std::string, bool>, std::string> recorded_, replayed_;
   std::vector<const Function*> open_;  // to be visited

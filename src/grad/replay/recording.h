@@ -4,10 +4,11 @@
 //   x' = While(x)                     tape = While(x)                      with the effects
 //                                     x'   = StatelessWhile(x, tape)       with what they gave
 //
-// The first has each effect once, in its order, and writes down what it gives: values read, random
-// numbers, what the host answers. The second computes everything from that, as often as a memory
-// policy wants it to run. It has the id of the loop, so that what reads the loop reads it. Ops
-// whose results have a gradient (reads, gathers) keep it (_Replayed).
+// The first has each effect once, in its order, and writes down what it gives: values read, what
+// the host answers; of random numbers the key, by which they are drawn again. The second computes
+// everything from that, as often as a memory policy wants it to run. It has the id of the loop, so
+// that what reads the loop reads it. Ops whose results have a gradient (reads, gathers) keep it
+// (_Replayed).
 #pragma once
 
 #include <functional>

@@ -1,5 +1,8 @@
 #include "ops/random/seeding.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 
@@ -42,6 +45,23 @@ absl::StatusOr<Philox> GeneratorInputs(const KernelContext& ctx, int i) {
   }
   const absl::Span<const uint64_t> words = counter.values<uint64_t>();
   return Philox(key.values<uint64_t>()[0], words[0], words.size() > 1 ? words[1] : 0);
+}
+
+absl::Status SetKeyAndCounter(KernelContext& ctx, const KeyAndCounter& drawn) {
+  GYRE_ASSIGN_OR_RETURN(Tensor key, ctx.Allocate(DType::kUint64, Shape::Vector(1)));
+  GYRE_ASSIGN_OR_RETURN(Tensor counter, ctx.Allocate(DType::kUint64, Shape::Vector(2)));
+  key.mutable_values<uint64_t>()[0] = drawn.key;
+  std::copy(std::begin(drawn.counter), std::end(drawn.counter),
+            counter.mutable_values<uint64_t>().begin());
+  ctx.set_output(0, std::move(key));
+  ctx.set_output(1, std::move(counter));
+  return absl::OkStatus();
+}
+
+absl::Status KeyAndCounterShape(ShapeContext& c) {
+  c.set_output(0, Shape::Vector(1));
+  c.set_output(1, Shape::Vector(2));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Shape> OutputShape(const KernelContext& ctx) {

@@ -38,6 +38,10 @@ struct SeedAttrs {
   }
 };
 
+// Outputs 0 and 1, [1] and [2]: the key and the counter, as GeneratorInputs takes them.
+absl::Status SetKeyAndCounter(KernelContext& ctx, const KeyAndCounter& drawn);
+absl::Status KeyAndCounterShape(ShapeContext& c);
+
 // Input 0 as the shape of the output. INVALID_ARGUMENT unless it is a vector of dimensions.
 absl::StatusOr<Shape> OutputShape(const KernelContext& ctx);
 

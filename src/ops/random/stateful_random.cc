@@ -25,6 +25,11 @@ absl::Status IntegersInRange(KernelContext& ctx, const SeedAttrs& attrs) {
   return absl::OkStatus();
 }
 
+absl::Status DrawKey(KernelContext& ctx, const SeedAttrs& attrs) {
+  const auto [key, stream] = ctx.RandomKey(attrs.seed, attrs.seed2);
+  return SetKeyAndCounter(ctx, {key, {0, stream}});
+}
+
 absl::Status IntegersShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireScalar(1));
   GYRE_RETURN_IF_ERROR(c.RequireScalar(2));
@@ -40,7 +45,8 @@ absl::Status RandomBatch(BatchContext& c) {
 }
 
 template <Distribution kDistribution>
-void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
+void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view drawn_again_by,
+               absl::string_view doc) {
   const std::string schema =
       absl::StrCat(name,
                    "(shape: T) -> output: dtype {seed: int = 0; seed2: int = 0; "
@@ -48,7 +54,7 @@ void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
   ops.Add({
       .schema = schema,
       .doc = doc,
-      .traits = {.effect = Effect::kRandom},
+      .traits = {.effect = Effect::kRandom, .drawn_again_by = drawn_again_by},
       .shape = ShapedByInput,
       .gradient = NotDifferentiable("random numbers do not depend on differentiable inputs"),
       .batch = {RandomBatch},
@@ -59,22 +65,31 @@ void AddFloats(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
 }  // namespace
 
 void RegisterStatefulRandom(OpRegistry& ops) {
-  AddFloats<Distribution::kUniform>(ops, "RandomUniform",
+  AddFloats<Distribution::kUniform>(ops, "RandomUniform", "StatelessRandomUniformV2",
                                     "Random numbers of [0, 1), new ones each time.");
-  AddFloats<Distribution::kNormal>(ops, "RandomStandardNormal",
+  AddFloats<Distribution::kNormal>(ops, "RandomStandardNormal", "StatelessRandomNormalV2",
                                    "Normally distributed random numbers, new ones each time.");
   AddFloats<Distribution::kTruncatedNormal>(
-      ops, "TruncatedNormal",
+      ops, "TruncatedNormal", "StatelessTruncatedNormalV2",
       "Normally distributed random numbers of (-2, 2), new ones each time.");
   ops.Add({
       .schema = "RandomUniformInt(shape: T, minval: Tout, maxval: Tout) -> output: Tout "
                 "{seed: int = 0; seed2: int = 0; Tout: indextype; T: indextype}",
       .doc = "Random integers of [minval, maxval), new ones each time.",
-      .traits = {.effect = Effect::kRandom},
+      .traits = {.effect = Effect::kRandom, .drawn_again_by = "StatelessRandomUniformIntV2"},
       .shape = IntegersShape,
       .gradient = NotDifferentiable("its result is integers"),
       .batch = {RandomBatch},
       .kernel = Compute<&IntegersInRange>(),
+  });
+  ops.Add({
+      .schema = "_DrawKey() -> key: uint64, counter: uint64 {seed: int = 0; seed2: int = 0}",
+      .doc = "The key and the counter of the numbers that a random op of this name and these seeds "
+             "draws here and now.",
+      .traits = {.effect = Effect::kRandom},
+      .shape = KeyAndCounterShape,
+      .gradient = NotDifferentiable("keys are integers"),
+      .kernel = Compute<&DrawKey>(),
   });
 }
 

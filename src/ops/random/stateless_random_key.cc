@@ -5,15 +5,9 @@
 namespace gyre {
 namespace {
 
-absl::Status SetKeyAndCounter(KernelContext& ctx) {
+absl::Status GetKeyAndCounter(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const KeyAndCounter seeded, SeedInput(ctx, 0));
-  GYRE_ASSIGN_OR_RETURN(Tensor key, ctx.Allocate(DType::kUint64, Shape::Vector(1)));
-  GYRE_ASSIGN_OR_RETURN(Tensor counter, ctx.Allocate(DType::kUint64, Shape::Vector(2)));
-  key.mutable_values<uint64_t>()[0] = seeded.key;
-  counter.mutable_values<uint64_t>()[0] = seeded.counter[0];
-  counter.mutable_values<uint64_t>()[1] = seeded.counter[1];
-  ctx.set_output(0, std::move(key));
-  ctx.set_output(1, std::move(counter));
+  GYRE_RETURN_IF_ERROR(SetKeyAndCounter(ctx, seeded));
   if (ctx.num_outputs() > 2) ctx.set_output(2, Tensor::Scalar(int32_t{kPhiloxAlgorithm}));
   return absl::OkStatus();
 }
@@ -23,10 +17,9 @@ absl::Status GetAlg(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-absl::Status KeyAndCounterShape(ShapeContext& c) {
+absl::Status GottenShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(PartialShape(Shape::Vector(2)).Intersect(c.input(0)).status());
-  c.set_output(0, Shape::Vector(1));
-  c.set_output(1, Shape::Vector(2));
+  GYRE_RETURN_IF_ERROR(KeyAndCounterShape(c));
   if (c.num_outputs() > 2) c.set_output(2, Shape());
   return absl::OkStatus();
 }
@@ -38,17 +31,17 @@ void RegisterStatelessRandomKey(OpRegistry& ops) {
       .schema = "StatelessRandomGetKeyCounter(seed: Tseed) -> key: uint64, counter: uint64 "
                 "{Tseed: indextype = int64}",
       .doc = "The key and the counter that a seed stands for.",
-      .shape = KeyAndCounterShape,
+      .shape = GottenShape,
       .gradient = NotDifferentiable("seeds are integers"),
-      .kernel = Compute<&SetKeyAndCounter>(),
+      .kernel = Compute<&GetKeyAndCounter>(),
   });
   ops.Add({
       .schema = "StatelessRandomGetKeyCounterAlg(seed: Tseed) -> key: uint64, counter: uint64, "
                 "alg: int32 {Tseed: indextype = int64}",
       .doc = "The key, the counter and the algorithm that a seed stands for.",
-      .shape = KeyAndCounterShape,
+      .shape = GottenShape,
       .gradient = NotDifferentiable("seeds are integers"),
-      .kernel = Compute<&SetKeyAndCounter>(),
+      .kernel = Compute<&GetKeyAndCounter>(),
   });
   ops.Add({
       .schema = "StatelessRandomGetAlg() -> alg: int32 {}",
