@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/work.h"
 #include "cluster/membership.h"
+#include "cluster/sources.h"
 #include "cluster/step_failure.h"
 #include "graphdef/export.h"
 #include "gyre/core/options.h"
@@ -306,7 +307,8 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
   };
   proto::ToWorker message;
   proto::Compile& compile = *message.mutable_compile();
-  GYRE_ASSIGN_OR_RETURN(*compile.mutable_graph(), ExportGraphDef(*needed.program));
+  GYRE_ASSIGN_OR_RETURN(*compile.mutable_graph(),
+                        ExportGraphDef(*WithSourcesAmongAttributes(*needed.program)));
   const auto bytes = static_cast<int64_t>(compile.graph().size());
   if (const int64_t most = membership_->settings.most_payload_bytes; bytes > most) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -19,6 +19,7 @@
 #include "base/work.h"
 #include "cluster/messages.h"
 #include "cluster/secret.h"
+#include "cluster/sources.h"
 #include "cluster/watch/run_reporter.h"
 #include "exec/dataflow/devices.h"
 #include "graphdef/import.h"
@@ -418,6 +419,7 @@ absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation
   const WorkLimit limit(&cancellation, PhysicalMemoryBytes() / 4 * 3);
   GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program,
                         ImportGraphDef(compile.graph(), Ops(), {.format = GraphFormat::kBinary}));
+  program = WithSourcesOfAttributes(*program);
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
   EngineOptions options;

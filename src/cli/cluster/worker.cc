@@ -124,7 +124,11 @@ int RunWorker(absl::Span<const std::string> words, const Streams& streams) {
   options->log = [&streams](const std::string& line) {
     streams.err << absl::StrCat("gyre worker: ", line, "\n") << std::flush;
   };
-  if (arguments->Has("--with-parent")) prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (arguments->Has("--with-parent")) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // Ctrl-C at the terminal is for the parent, which still needs its workers to end its run.
+    setpgid(0, 0);
+  }
   const auto serving = ServeWorker(*options);
   if (!serving.ok()) return Failure(kWorkerCommand, streams, serving.status());
   streams.out << "worker at " << (*serving)->address();

@@ -244,3 +244,17 @@ def test_runs_are_watched(cluster, tmp_path):
         with gyre.progress(every=0.01, callback=told.append):
             session.run(z)
         assert any(entry["loops"] and entry["loops"][0]["iteration"] > 0 for entry in told)
+
+
+def test_an_error_on_a_worker_names_the_line_and_the_loop(cluster):
+    def body(i, x):
+        with tf.device(SECOND):
+            return i - 1, x + 6 // i
+
+    with tf.Graph().as_default(), tf.Session(cluster) as session:
+        y = tf.while_loop(lambda i, x: i > -2, body, [2, 0])[1]
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            session.run(y)
+    told = str(error.value)
+    line = body.__code__.co_firstlineno + 2
+    assert f"written at test_sessions.py:{line}" in told and "iteration 2" in told

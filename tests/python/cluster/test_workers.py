@@ -1,5 +1,6 @@
 """Workers as processes, connections to them, and what goes wrong."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -16,6 +17,12 @@ def test_workers_end_with_their_context():
         assert all(process.poll() is None for process in workers.processes)
         assert len(set(workers.addresses)) == 2 and workers.token not in workers.target
     assert all(process.poll() is not None for process in workers.processes)
+
+
+def test_ctrl_c_at_the_terminal_is_for_the_client_alone():
+    with gyre.cluster.start_workers(1) as workers:
+        pid = workers.processes[0].pid
+        assert os.getpgid(pid) == pid != os.getpgid(0)
 
 
 def test_workers_of_a_thread_outlive_it():
