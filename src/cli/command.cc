@@ -74,6 +74,14 @@ absl::Status CheckIsThere(const std::string& path) {
   return InputFile::Open(path).status();
 }
 
+absl::Status CheckCanBeWritten(absl::string_view option, const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat(option, " ", path, ": there is no folder ", folder.string()));
+}
+
 int NotLoaded(const Command& command, const Streams& streams, const std::string& path,
               const absl::Status& status) {
   return CheckIsThere(path).ok() ? Failure(command, streams, status)

@@ -47,6 +47,10 @@ int Failure(const Command& command, const Streams& streams, const absl::Status& 
 // another question.
 absl::Status CheckIsThere(const std::string& path);
 
+// NOT_FOUND, which names the option, if there is no folder for a file that is to be written to
+// `path` after a long run; empty: none is.
+absl::Status CheckCanBeWritten(absl::string_view option, const std::string& path);
+
 // Reports why the graph at `path` was not loaded: a Misuse if there is no such file, a Failure if
 // what it holds is no graph.
 int NotLoaded(const Command& command, const Streams& streams, const std::string& path,

@@ -29,10 +29,12 @@ void Replace(int number, void (*from)(int), void (*to)(int)) {
 
 EndingSignals::EndingSignals() {
   for (const int number : kEndingSignals) Replace(number, SIG_DFL, RemoveAndEnd);
+  Replace(SIGXFSZ, SIG_DFL, SIG_IGN);  // a file that gets too large fails to be written
 }
 
 EndingSignals::~EndingSignals() {
   for (const int number : kEndingSignals) Replace(number, RemoveAndEnd, SIG_DFL);
+  Replace(SIGXFSZ, SIG_IGN, SIG_DFL);
 }
 
 }  // namespace gyre::cli

@@ -187,6 +187,9 @@ absl::StatusOr<RunPlan> ReadPlan(absl::Span<const std::string> words) {
   }
   // A name that leads nowhere is a mistake of the command line; what the file holds is not.
   GYRE_RETURN_IF_ERROR(CheckIsThere(plan.graph));
+  GYRE_RETURN_IF_ERROR(CheckCanBeWritten("--trace", plan.runs[0].Get("--trace").value_or("")));
+  for (const Arguments& run : plan.runs)
+    GYRE_RETURN_IF_ERROR(CheckCanBeWritten("--out", run.Get("--out").value_or("")));
   return plan;
 }
 

@@ -182,8 +182,9 @@ class Placer {
       if (lacks.empty())
         lacks = absl::StrCat(
             "there are only ", DeviceNames(),
-            ": name one of these, run it on more (--devices cpu:4, also of "
-            "workers; SessionOptions::devices), or let nodes run elsewhere (soft placement)");
+            ": name one of these, run it on more (--devices cpu:4, also of workers; "
+            "SessionOptions::devices; in Python config.set_logical_device_configuration or "
+            "ConfigProto.device_count), or let nodes run elsewhere (soft placement)");
       if (group.device != kNoDevice) {
         group.why = absl::StrCat("asks for ", group.request.ToString());
       } else if (!options_.soft) {

@@ -186,11 +186,14 @@ void BindExecutables(nb::module_& m) {
                         "Variables and queues of executables that are prepared with it.")
       .def(
           "__init__",
-          [](PySession* self, nb::handle cluster, bool soft_placement) {
+          [](PySession* self, nb::handle cluster, nb::handle soft_placement, int num_cpus) {
+            OwnSession::Placement placement{.num_cpus = num_cpus};
+            if (!soft_placement.is_none()) placement.is_soft = nb::cast<bool>(soft_placement);
             new (self) PySession{std::make_shared<OwnSession>(
-                cluster.is_none() ? nullptr : ClusterOf(cluster), soft_placement)};
+                cluster.is_none() ? nullptr : ClusterOf(cluster), placement)};
           },
-          nb::arg("cluster") = nb::none(), nb::arg("soft_placement") = false);
+          nb::arg("cluster") = nb::none(), nb::arg("soft_placement") = nb::none(),
+          nb::arg("num_cpus") = 0);
   nb::class_<PyExecutable>(m, "Executable", nb::is_final(), nb::is_weak_referenceable(),
                            "A signature of a graph, compiled once and run often.")
       .def("__call__", &Call, nb::arg("feeds"))

@@ -126,14 +126,18 @@ eager::Context& TheContext() {
 SessionOptions OwnSession::OptionsHere() const {
   SessionOptions options = TheContext().options();
   if (cluster_ == nullptr) {
-    options.soft_placement |= soft_placement_;
+    // One device needs no name, unless somebody wants to hear of names that mean another.
+    const bool is_soft_here = options.devices.empty() || options.soft_placement;
+    options.soft_placement = placement_.is_soft.value_or(is_soft_here);
+    if (options.devices.empty() && !options.soft_placement) options.devices = "cpu:1";
+    if (placement_.num_cpus > 0) options.devices = absl::StrCat("cpu:", placement_.num_cpus);
     return options;
   }
   // Engine, threads and devices are those of the workers.
   options.engine = EngineKind::kDataflow;
   options.devices = "";
   options.cluster = cluster_;
-  options.soft_placement = soft_placement_;
+  options.soft_placement = placement_.is_soft.value_or(false);
   return options;
 }
 

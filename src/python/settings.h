@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "eager/context.h"
@@ -17,10 +18,14 @@ eager::Context& TheContext();
 // A root session with variables and queues of its own: in this process, or on a cluster.
 class OwnSession {
  public:
-  // `cluster`: null for this process. `soft_placement`: see SessionOptions; in this process
-  // placement is soft, too, where that is set for all of it.
-  OwnSession(std::shared_ptr<const Engine> cluster, bool soft_placement)
-      : cluster_(std::move(cluster)), soft_placement_(soft_placement) {}
+  // Where its programs may run. What is not said is as it is set for the process.
+  struct Placement {
+    std::optional<bool> is_soft;  // see SessionOptions
+    int num_cpus = 0;             // of this process; 0: not said
+  };
+  // `cluster`: null for this process.
+  OwnSession(std::shared_ptr<const Engine> cluster, Placement placement)
+      : cluster_(std::move(cluster)), placement_(placement) {}
   // As options are now. Of an empty program.
   const std::shared_ptr<Session>& root();
 
@@ -28,7 +33,7 @@ class OwnSession {
   SessionOptions OptionsHere() const;
 
   const std::shared_ptr<const Engine> cluster_;
-  const bool soft_placement_;
+  const Placement placement_;
   std::shared_ptr<Session> root_;
   uint64_t version_ = 0;  // of the options that it was made with
 };

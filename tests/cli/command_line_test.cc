@@ -198,6 +198,10 @@ TEST_F(CommandLine, MistakesInOptionsAreNamed) {
   EXPECT_THAT(Mistake({"--fetch", "b", "--out", "b.csv"}),
               HasSubstr("must end in .npy or .safetensors"));
   EXPECT_THAT(Mistake({"--fetch", "a,b", "--out", "b.npy"}), HasSubstr("holds one tensor"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--out", "no/such/b.npy"}),
+              HasSubstr("--out no/such/b.npy: there is no folder no/such"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--trace", "no/such/b.json"}),
+              HasSubstr("--trace no/such/b.json: there is no folder no/such"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--seed", "3"}),
               HasSubstr("after --then: there is no option --seed"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "more"}),

@@ -115,10 +115,15 @@ TEST_F(Watching, ARunThatFailsLeavesItsTimeline) {
 }
 
 TEST_F(Watching, ATimelineThatCannotBeWrittenIsAFailure) {
-  const Ran ran = Run({"--trace", folder_.Path("no/such/folder/t.json")});
+  const Ran ran = Run({"--trace", folder_.path()});
   EXPECT_EQ(ran.code, kFailure);
-  EXPECT_THAT(ran.err, HasSubstr("no/such/folder/t.json"));
+  EXPECT_THAT(ran.err, HasSubstr("cannot write"));
   EXPECT_EQ(ran.out, "total float32[] = 6\n");
+  // Who will not be able to write it is told before the run.
+  const Ran early = Run({"--trace", folder_.Path("no/such/folder/t.json")});
+  EXPECT_EQ(early.code, kMisuse);
+  EXPECT_THAT(early.err, HasSubstr("there is no folder "));
+  EXPECT_EQ(early.out, "");
 }
 
 TEST_F(Watching, StatisticsListNodesAndLoops) {

@@ -226,6 +226,22 @@ EFFECTS = {
         lambda: timed_out(v1.ConfigProto(operation_timeout_in_ms=200)),
         True,
     ),
+    "ConfigProto(allow_soft_placement, device_count)": (
+        lambda: [
+            on_second_cpu(),
+            on_second_cpu(device_count={"CPU": 2}),
+            on_second_cpu(allow_soft_placement=True),
+            on_second_cpu(allow_soft_placement=False),
+            on_second_cpu(allow_soft_placement=False, device_count={"CPU": 2}),
+        ],
+        [2.0, 2.0, 2.0, "InvalidArgumentError", 2.0],
+    ),
+    "ConfigProto(device_count)": (
+        lambda: len(v1.Session(config=v1.ConfigProto(device_count={"CPU": 3})).list_devices()),
+        3,
+    ),
+    "limits(seconds)": (lambda: limited(seconds=0.1), "DeadlineExceededError"),
+    "limits(bytes)": (lambda: limited(bytes=1 << 10), "ResourceExhaustedError"),
     "RunOptions(timeout_in_ms)": (
         lambda: timed_out(options=v1.RunOptions(timeout_in_ms=200)),
         True,
@@ -235,6 +251,30 @@ EFFECTS = {
         [False, True],
     ),
 }
+
+
+def on_second_cpu(**config):
+    with v1.Graph().as_default():
+        with v1.device("/cpu:1"):
+            y = v1.constant(1.0) + 1.0
+        try:
+            return float(v1.Session(config=v1.ConfigProto(**config)).run(y))
+        except gyre.errors.InvalidArgumentError as error:
+            return type(error).__name__
+
+
+def limited(**limits):
+    @gyre.function
+    def endless(x):
+        while gyre.reduce_sum(x) >= 0.0:
+            x = gyre.abs(gyre.sin(x))
+        return x
+
+    try:
+        with gyre.limits(**limits):
+            endless(gyre.ones([1000]))
+    except gyre.errors.OpError as error:
+        return type(error).__name__
 
 
 def built(layer):
@@ -458,6 +498,23 @@ NAMED = {
     "Saver(keep_checkpoint_every_n_hours)": (
         TypeError,
         lambda: v1.train.Saver({"v": gyre.Variable(1.0)}, keep_checkpoint_every_n_hours="a"),
+    ),
+    "while_loop(shape_invariants)": (
+        ValueError,
+        lambda: gyre.while_loop(
+            lambda x: gyre.size(x) < 9,
+            lambda x: [gyre.concat([x, x], 0)],
+            [gyre.ones([1])],
+            shape_invariants=[gyre.TensorShape([1])],
+        ),
+    ),
+    "ConfigProto(device_count)": (
+        ValueError,
+        lambda: v1.Session(config=v1.ConfigProto(device_count={"CPU": -1})),
+    ),
+    "ConfigProto(intra_op_parallelism_threads)": (
+        ValueError,
+        lambda: v1.Session(config=v1.ConfigProto(intra_op_parallelism_threads=-3)),
     ),
 }
 

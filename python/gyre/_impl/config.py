@@ -104,6 +104,8 @@ class threading:
     @classmethod
     def set_inter_op_parallelism_threads(cls, num_threads: int) -> None:
         """At most so many threads run ops; 0: as many as there are cores."""
+        if not isinstance(num_threads, int) or num_threads < 0:
+            raise ValueError(f"num_threads must be a number from 0 on, not {num_threads!r}")
         cls._threads = num_threads
         _gyre.set_options(threads=num_threads)
 

@@ -32,7 +32,8 @@ def scan(
 
     Starts with `initializer`; without one, with the first row, which then is the first result
     (elems and what fn returns have one structure then).  reverse: from the last row to the first;
-    each result stays where its row is. ValueError where the tensors have unequal numbers of rows.
+    each result stays where its row is. ValueError where the tensors have unequal numbers of rows,
+    or none and there is no initializer.
     back_prop=False: no gradient goes through. swap_memory, infer_shape: as of map_fn."""
     del swap_memory, infer_shape
     results = _fold(
@@ -90,6 +91,11 @@ def _fold(fn, elems, initializer, keep, reverse, parallel_iterations, name, memo
     rows = rows_of(elems)
     first = None
     if initializer is None:
+        if rows[0]._dims is not None and rows[0]._dims[0] == 0:
+            raise ValueError(
+                f"{name} at {place()}: elems have no rows, of which the first one would be the "
+                f"start; give an initializer"
+            )
         at = -1 if reverse else 0
         first = initializer = nest.map_structure(lambda row: row[at], elems, expand_composites=True)
         rest = slice(None, -1) if reverse else slice(1, None)

@@ -11,7 +11,7 @@ from gyre._impl.composites.composite import dims_of_parts
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import checked_iterations, memory_option, window_of
 from gyre._impl.errors import StructureError
-from gyre._impl.shape import as_dims
+from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of, with_element_shapes
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
@@ -56,7 +56,7 @@ def while_loop(
         loop_vars = nest.map_structure(stopped, loop_vars, expand_composites=True)
     call = _calls(loop_vars)
     if _gyre.current_graph() is None:
-        return _run(cond, body, call, loop_vars, maximum_iterations)
+        return _run(cond, body, call, loop_vars, shape_invariants, maximum_iterations)
     if state.probing:
         try:
             return _next(loop_vars, call(body, loop_vars))
@@ -127,16 +127,33 @@ def _tested(answer):
     return answer
 
 
-def _run(cond, body, call, values, maximum_iterations):
+def _run(cond, body, call, values, shape_invariants, maximum_iterations):
+    shapes = None
+    if shape_invariants is not None:
+        shapes = _invariants(shape_invariants, layout_of(Taken(values)))
+        _require_shapes(shapes, values, "starts with")
     count = 0
     while (maximum_iterations is None or count < maximum_iterations) and _tested(
         call(cond, values)
     ):
         after = _next(values, call(body, values))
         _check(values, after, "while_loop", place())
+        if shapes is not None:
+            _require_shapes(shapes, after, "the body returns")
         values = after
         count += 1
     return values
+
+
+def _require_shapes(invariants, values, verb):
+    """ValueError: a variable of a loop that runs eagerly has another shape than is promised."""
+    tensors = [leaf for leaf in nest.flatten(values, True) if isinstance(leaf, _gyre.Tensor)]
+    for i, (dims, tensor) in enumerate(zip(invariants, tensors, strict=True)):
+        if not TensorShape(dims).is_compatible_with(tensor.shape):
+            raise ValueError(
+                f"variable {i} of while_loop at {place()} is to have shape {TensorShape(dims)}, as "
+                f"its shape_invariants say, but {verb} {tensor.shape}"
+            )
 
 
 def _trace(

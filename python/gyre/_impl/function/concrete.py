@@ -8,7 +8,7 @@ from gyre._impl import errors, nest
 from gyre._impl.autodiff import calls, tape
 from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
-from gyre._impl.function import watching
+from gyre._impl.function import known, watching
 from gyre._impl.function.graph import FunctionGraph
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
@@ -149,20 +149,19 @@ class ConcreteFunction(_gyre.QuietCallable):
         inputs = inputs[: len(self.inputs)]
         self._tell_accessed()
         graph = _gyre.current_graph()
-        key = id(self)
-        table = vars(graph).setdefault("_gyre_replayed", {})
-        if key not in table or _gyre.in_body():
-            function = _gyre.GraphFunction.of_graph(
-                self.name, self.graph, self.inputs, self.outputs
-            )
-            if _gyre.in_body():
-                return function(inputs)
-            table[key] = function, self
-        return table[key][0](inputs)
+        function = known.find(graph, self)
+        if function is not None:
+            return function(inputs)
+        function = _gyre.GraphFunction.of_graph(self.name, self.graph, self.inputs, self.outputs)
+        results = function(inputs)
+        known.note(graph, self, function, not function.needs_scope)
+        return results
 
     def run_with_options(self, tensors, **options):
         """(results, what Executable.run tells) of a run with a deadline, a budget, a trace, ….
-        Takes the options of `_gyre.Executable.run`."""
+        Takes the options of `_gyre.Executable.run`, beside those of who watches."""
+        by = watching.current()
+        options = {**({} if by is None else by.options), **options}
         outputs, told = self._executable.run(list(tensors) + self.captured_inputs, **options)
         return self._pack(outputs), told
 

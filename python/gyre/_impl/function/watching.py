@@ -1,14 +1,51 @@
-"""What watches the runs of functions in this context: see gyre.progress."""
+"""What watches and limits the runs of functions in this context: see gyre.progress, gyre.limits."""
 
+import contextlib
 import contextvars
 
 # Has `options`, for Executable.run, and `finished()`; None: nobody watches.
-watcher: contextvars.ContextVar = contextvars.ContextVar("gyre_watcher", default=None)
-current = watcher.get
+_watcher: contextvars.ContextVar = contextvars.ContextVar("gyre_watcher", default=None)
+current = _watcher.get
 
 
 class Watched:
     """What has a method `run` that asks for the watcher."""
+
+
+class _Both:
+    """Two watchers; of what both ask for, the inner one has it."""
+
+    def __init__(self, outer, inner):
+        self._outer, self._inner = outer, inner
+
+    @property
+    def options(self):
+        return {**self._outer.options, **self._inner.options}
+
+    def finished(self):
+        self._outer.finished()
+        self._inner.finished()
+
+
+def begin(by):
+    """Has `by` watch what runs from now on, beside who does already. Returns what `end` takes."""
+    outer = current()
+    return _watcher.set(by if outer is None else _Both(outer, by))
+
+
+def end(token) -> None:
+    """Ends what `begin` began."""
+    _watcher.reset(token)
+
+
+@contextlib.contextmanager
+def watched_by(by):
+    """Has `by` watch what runs within."""
+    token = begin(by)
+    try:
+        yield
+    finally:
+        end(token)
 
 
 def run(executable, tensors, by):

@@ -192,6 +192,7 @@ NAMES = {
     "queue.QueueBase": _I + "graphs.queues:QueueBase",
     "queue.FIFOQueue": _I + "graphs.queues:FIFOQueue",
     "show": "gyre._impl.show.api:show",
+    "limits": "gyre._impl.function.limits:limits",
     "progress": "gyre._impl.show.progress:progress",
     "timeline": "gyre._impl.show.timeline:timeline",
 }

@@ -57,10 +57,10 @@ class LoadedModel(Module):
             self._loaded.append(variable)
             self._names.append(name)
             self._handles.update(dict.fromkeys(handles, variable))
-        self.signatures = {
-            name: Signature(self, name, inputs, outputs)
+        self.signatures = _Signatures(
+            (name, Signature(self, name, inputs, outputs))
             for name, (inputs, outputs) in self._model.signatures().items()
-        }
+        )
 
     @property
     def variables(self) -> tuple:
@@ -94,6 +94,14 @@ class LoadedModel(Module):
             }
         )
         self._model.save(os.fspath(path))
+
+
+class _Signatures(dict):
+    """{name: Signature}; says what there is where a name is missing."""
+
+    def __missing__(self, name):
+        there = _listed([repr(there) for there in self]) or "none"
+        raise KeyError(f"the model has no signature {name!r}; it has: {there}")
 
 
 class Signature:

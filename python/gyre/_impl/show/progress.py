@@ -39,11 +39,13 @@ class progress:
     def __enter__(self):
         stream = self._file or sys.stderr
         on = self._callback or self._file or (hasattr(stream, "isatty") and stream.isatty())
-        self._tokens.append(watching.watcher.set(self if on else None))
+        self._tokens.append(watching.begin(self) if on else None)
         return self
 
     def __exit__(self, *error):
-        watching.watcher.reset(self._tokens.pop())
+        token = self._tokens.pop()
+        if token is not None:
+            watching.end(token)
         self._clear()
 
     def __call__(self, fn):

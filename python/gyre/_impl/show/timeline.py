@@ -28,11 +28,8 @@ def timeline(fn, *args, path, **kwargs) -> Any:
     fn: as for gyre.show, or `session.run` of gyre.compat.v1, also on workers. `python -m gyre trace
     PATH` sums such a file up."""
     if _is_run_of_session(fn):
-        token = watching.watcher.set(_Recorder(os.fspath(path)))
-        try:
+        with watching.watched_by(_Recorder(os.fspath(path))):
             return fn(*args, **kwargs)
-        finally:
-            watching.watcher.reset(token)
     concrete, tensors = api.program_of(fn, args, kwargs)
     if tensors is None:
         tensors = concrete.tensors_of(args, kwargs)

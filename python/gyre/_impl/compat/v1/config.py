@@ -3,9 +3,9 @@
 Most options are about machinery that Gyre does not have (accelerators, rewritings, thread pools),
 and change no result; they are accepted, and kept. Those that act:
 ConfigProto.operation_timeout_in_ms, inter_op_parallelism_threads, intra_op_parallelism_threads (one
-pool serves both), and of sessions on workers isolate_session_state, allow_soft_placement;
-RunOptions.timeout_in_ms, trace_level. Those that ask for something to be told which is not told are
-warned of.
+pool serves both), allow_soft_placement (in this process True if it is not given), device_count of
+CPUs in this process, and isolate_session_state of sessions on workers; RunOptions.timeout_in_ms,
+trace_level. Those that ask for something to be told which is not told are warned of.
 """
 
 UNHEARD_OF_SESSIONS = {

@@ -1,5 +1,7 @@
 """Session: runs what is fetched from a graph, with state of its own."""
 
+import warnings
+
 import numpy as np
 
 from gyre import _gyre
@@ -67,20 +69,17 @@ class BaseSession(watching.Watched):
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config
         self._cluster = _cluster_for(target, config)
+        self._num_cpus = _cpus_of(config, self._cluster)
         self._state = _gyre.SessionState(
             None if self._cluster is None else self._cluster.core,
-            bool(getattr(config, "allow_soft_placement", False)),
+            getattr(config, "__dict__", {}).get("allow_soft_placement"),  # None: not given
+            self._num_cpus,
         )
         self._plans: dict = {}  # by fetches and feeds as they are written
         self._compiled: dict = {}  # by the tensors and operations that these stand for
         self._closed = False
         self._timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
-        # One pool serves both.
-        threads = (
-            getattr(config, "inter_op_parallelism_threads", 0)
-            or getattr(config, "intra_op_parallelism_threads", 0)
-            or 0
-        )
+        threads = _threads_of(config)
         warn_unheard(config, UNHEARD_OF_SESSIONS, "ConfigProto")
         if threads:
             _gyre.set_options(threads=threads)
@@ -104,6 +103,8 @@ class BaseSession(watching.Watched):
 
     def list_devices(self) -> list:
         """What it runs on."""
+        if self._cluster is None and self._num_cpus:
+            return [LogicalDevice(f"/device:CPU:{i}", "CPU") for i in range(self._num_cpus)]
         if self._cluster is None:
             return list_logical_devices()
         return [LogicalDevice(name, "CPU") for name in self._cluster.devices]
@@ -188,10 +189,11 @@ class BaseSession(watching.Watched):
         trace = bool(getattr(options, "trace_level", 0))
         warn_unheard(options, UNHEARD_OF_RUNS, "RunOptions")
         by = watching.current()
+        asked = {} if by is None else dict(by.options)
+        if timeout:
+            asked["timeout_ms"] = timeout
         try:
-            results, told = plan.executable.run(
-                values, timeout_ms=timeout, trace=trace, **({} if by is None else by.options)
-            )
+            results, told = plan.executable.run(values, trace=trace, **asked)
         finally:
             if by is not None:
                 by.finished()
@@ -261,6 +263,35 @@ class BaseSession(watching.Watched):
     def as_default(self):
         """A context in which eval() and run() of tensors and operations use this session."""
         return _AsDefault(self)
+
+
+def _count(value, name) -> int:
+    """What an option counts."""
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{name} must be a number from 0 on, not {value!r}")
+    return value
+
+
+def _cpus_of(config, cluster) -> int:
+    """How many devices of this process a session is to have; 0: as set for the process."""
+    name = 'ConfigProto.device_count["CPU"]'
+    count = _count((getattr(config, "device_count", None) or {}).get("CPU", 0), name)
+    if count and cluster is not None:
+        warnings.warn(
+            f"{name} has no effect on workers: they have been started with theirs", stacklevel=4
+        )
+        return 0
+    return count
+
+
+def _threads_of(config) -> int:
+    """How many threads a session's runs may use; 0: as set for the process. One pool serves both
+    kinds."""
+    counts = [
+        _count(getattr(config, name, 0) or 0, f"ConfigProto.{name}")
+        for name in ("inter_op_parallelism_threads", "intra_op_parallelism_threads")
+    ]
+    return counts[0] or counts[1]
 
 
 def _cluster_for(target, config) -> Cluster | None:

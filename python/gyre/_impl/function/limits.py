@@ -1,0 +1,56 @@
+"""gyre.limits: how long runs may take, and how much they may hold."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from gyre._impl.function import watching
+
+
+class limits:
+    """No run of a function or session meanwhile takes longer or holds more than this.
+
+        with gyre.limits(seconds=2.0, bytes=1 << 30):
+            y = f(x)
+
+        @gyre.limits(seconds=0.5)
+        def answer(request): …
+
+    seconds: from the call of a function that Python calls to its end, in which it is compiled and
+    runs; tracing it is Python's own time, and so are eager ops. A run that is late ends with
+    DeadlineExceededError, which says where it was.
+    bytes: of tensors that a run holds at once, beside its arguments. More is a
+    ResourceExhaustedError, which names the node.
+    Within another `limits` what is said again counts. ValueError for less than nothing."""
+
+    def __init__(self, seconds: float | None = None, bytes: int | None = None):
+        if seconds is None and bytes is None:
+            raise ValueError("limits needs seconds, bytes, or both")
+        for name, limit in (("seconds", seconds), ("bytes", bytes)):
+            if limit is not None and not (limit > 0 and math.isfinite(limit)):
+                raise ValueError(f"{name} must be more than 0, not {limit!r}")
+        self.options = {}
+        if seconds is not None:
+            self.options["timeout_ms"] = max(1, math.ceil(seconds * 1000))
+        if bytes is not None:
+            self.options["budget_bytes"] = int(bytes)
+        self._tokens = []
+
+    def __enter__(self):
+        self._tokens.append(watching.begin(self))
+        return self
+
+    def __exit__(self, *error):
+        watching.end(self._tokens.pop())
+
+    def __call__(self, fn):
+        @functools.wraps(fn)
+        def run(*args, **kwargs):
+            with watching.watched_by(self):
+                return fn(*args, **kwargs)
+
+        return run
+
+    def finished(self) -> None:
+        """A run has ended."""
