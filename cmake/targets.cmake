@@ -212,6 +212,8 @@ function(gyre_tests)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cc)
     gyre_test_program(${folder}_test tests ${sources})
     target_link_libraries(${folder}_test PRIVATE GTest::gmock GTest::gtest_main)
+    # What is tested is as it ships; the tests themselves compile in two thirds of the time.
+    target_compile_options(${folder}_test PRIVATE $<$<CONFIG:Release>:-O1>)
     math(EXPR last "${GYRE_TEST_SHARDS} - 1")
     foreach(shard RANGE ${last})
       add_test(NAME ${folder}.${shard} COMMAND ${folder}_test --gtest_brief=1)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,7 +34,7 @@ constexpr int64_t kMaxThreads = 1024;
 constexpr Option kOptions[] = {
     {"--engine", "NAME",
      "which engine runs the graphs: dataflow (the default),\nreference, or compiled: native code "
-     "for small loops"},
+     "for small loops, with a\ncount of these at the end"},
     {"--only", "WORD[,WORD]",
      "cases of this group, tag, name or group/name;\n`gradients`: their gradient entries alone",
      '\0', true},
@@ -231,6 +232,7 @@ class Report {
     if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
     if (verbose_) PrintSlowest();
     if (cut_ + uncut_ + without_edges_ > 0) PrintCuts();
+    if (native_ && native_->loops + native_->conditionals > 0) PrintNative(*native_);
     streams_.out << passed_ << " passed, " << failed_ << " failed, " << skipped_ << " skipped\n";
     return failed_ > 0 ? kFailure : kSuccess;
   }
@@ -246,6 +248,10 @@ class Report {
     ++(passed ? passed_ : result.outcome == golden::Outcome::kFailed ? failed_ : skipped_);
     if (result.cuts)
       ++(result.cuts->edges == 0 ? without_edges_ : result.cuts->cut > 0 ? cut_ : uncut_);
+    if (result.native) {
+      if (!native_) native_.emplace();
+      native_->Add(*result.native);
+    }
     if (passed && !verbose_) return;
     if (streams_.interactive) streams_.err << "\r\x1b[K" << std::flush;
     streams_.out << (passed                                       ? "ok    "
@@ -277,6 +283,22 @@ class Report {
     streams_.out << "; " << without_edges_ << " have none\n";
   }
 
+  static std::string Share(int part, int all) {
+    return all == 0 ? "no"
+                    : absl::StrFormat("%d of %d (%.0f %%)", part, all,
+                                      100 * static_cast<double>(part) / all);
+  }
+  void PrintNative(const sequential::NativeShare& native) {
+    streams_.out << "native: " << Share(native.native_loops, native.loops) << " loops and "
+                 << Share(native.native_conditionals, native.conditionals)
+                 << " conditionals, which are those within such loops\n";
+    std::vector<std::pair<int, std::string>> others;
+    for (const auto& [why, count] : native.why_not) others.emplace_back(-count, why);
+    std::sort(others.begin(), others.end());
+    for (const auto& [count, why] : others)
+      streams_.out << absl::StrFormat("  %6d loops run as tokens: %s\n", -count, why);
+  }
+
   void PrintSlowest() {
     std::vector<const golden::CheckResult*> slowest;
     for (const Case& one : cases_) {
@@ -304,9 +326,10 @@ class Report {
   size_t failed_ = 0;
   size_t skipped_ = 0;
   // Cases on several devices.
-  size_t cut_ = 0;            // of which an edge is cut
-  size_t uncut_ = 0;          // of which none is, though it might be
-  size_t without_edges_ = 0;  // that have none to cut
+  size_t cut_ = 0;                                 // of which an edge is cut
+  size_t uncut_ = 0;                               // of which none is, though it might be
+  size_t without_edges_ = 0;                       // that have none to cut
+  std::optional<sequential::NativeShare> native_;  // of cases that are run as native code
 };
 
 std::vector<golden::CheckResult> Check(const Found& found, const golden::CheckOptions& options) {

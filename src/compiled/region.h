@@ -66,6 +66,7 @@ struct Instruction {
   // interpreter has the reference then.
   std::vector<bool> is_last;
   std::vector<uint32_t> outputs;  // cells; of kCall, those that it writes
+  std::vector<uint32_t> made;     // of kCall, tensors that it makes, and that are read in place
   std::vector<Dim> dims;          // outermost first
   std::vector<Stretch> stretches;
   std::optional<DenseCode> dense;
@@ -80,6 +81,8 @@ struct Cell {
   uint32_t element_bytes = 0;      // 0: a register that is no cell
   uint32_t elements = 1;           // of a small tensor
   bool is_tensor = false;          // a small one
+  const Shape* shape = nullptr;    // of that; lives as long as the region's loop
+  bool is_constant = false;        // it never changes
   DType object = DType::kInvalid;  // of the tensor that holds it; kInvalid: no object
   uint32_t word = 0;               // where it lies among the frame's cells
 
@@ -96,6 +99,8 @@ struct Region {
   // Tensors that are no cells, and whose elements are read where they lie: they do not change while
   // native code runs, and are of the shapes that the loop says.
   std::vector<uint32_t> lent;
+  // The same of tensors that calls of the region make: of these shapes, or native code stops there.
+  std::vector<uint32_t> made;
   // By number, where the iterations of a loop start. Its instructions are those from there to its
   // kAgain; loops lie within each other. Native code can be entered at each that it has code for.
   std::vector<uint32_t> starts;

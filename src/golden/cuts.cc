@@ -1,23 +1,17 @@
 #include "golden/cuts.h"
 
 #include <set>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "devices/device_set.h"
 #include "exec/engine.h"
-#include "passes/staged.h"
+#include "golden/runs.h"
 #include "place/cut_edges.h"
-#include "session/form.h"
-#include "session/names.h"
 
 namespace gyre::golden {
 namespace {
-
-using Names = std::vector<std::string>;
 
 absl::StatusOr<std::vector<DeviceName>> DevicesOf(const SessionOptions& options) {
   if (!options.devices.empty()) return ParseDeviceSet(options.devices);
@@ -26,13 +20,8 @@ absl::StatusOr<std::vector<DeviceName>> DevicesOf(const SessionOptions& options)
 
 // What the session makes of one run, cut as its engine cuts it.
 absl::StatusOr<place::CutEdges> CountOf(const Session& session, const SessionOptions& options,
-                                        absl::Span<const DeviceName> devices, const Names& feeds,
-                                        const Names& fetches, const Names& targets) {
-  GYRE_ASSIGN_OR_RETURN(RunSignature signature,
-                        MainNames(session.program()).FindSignature(feeds, fetches, targets));
-  GYRE_ASSIGN_OR_RETURN(
-      const Staged staged,
-      ToForm(MakeStaged(session.shared_program(), std::move(signature)), options));
+                                        absl::Span<const DeviceName> devices, const NamedRun& run) {
+  GYRE_ASSIGN_OR_RETURN(const Staged staged, StagedRun(session, options, run));
   place::PlaceOptions place;
   place.soft = options.soft_placement;
   place.spread_seed = options.testing.spread_seed;
@@ -52,18 +41,13 @@ CaseCuts CountCuts(const Case& golden, const Session& session, const SessionOpti
   if (golden.is_model()) return {.why_not = "models are run by signature"};
   const absl::StatusOr<std::vector<DeviceName>> devices = DevicesOf(options);
   if (!devices.ok() || devices->size() < 2) return {.why_not = "there is but one device"};
-  std::set<std::tuple<Names, Names, Names>> runs;
-  for (const std::string& op : golden.init) runs.emplace(Names(), Names(), Names{op});
-  for (const Step& step : golden.steps) {
-    runs.emplace(NamesOf(step.feeds), step.fetches, step.targets);
-  }
+  const std::set<NamedRun> runs = DifferentRuns(golden);
   if (runs.empty()) return {.why_not = "nothing is run"};
   CaseCuts cuts;
   int nodes = 0;
   std::string refusal;
-  for (const auto& [feeds, fetches, targets] : runs) {
-    const absl::StatusOr<place::CutEdges> count =
-        CountOf(session, options, *devices, feeds, fetches, targets);
+  for (const NamedRun& run : runs) {
+    const absl::StatusOr<place::CutEdges> count = CountOf(session, options, *devices, run);
     if (!count.ok()) {
       refusal = std::string(count.status().message());
       continue;

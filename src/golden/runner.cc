@@ -87,14 +87,15 @@ bool IsCut(const SessionOptions& session) {
 }
 
 // Loads the graph and runs init and steps in one session, up to the first complaint.
-Complaint CheckRuns(const Case& golden, const CheckOptions& options,
-                    std::optional<CaseCuts>* cuts) {
+Complaint CheckRuns(const Case& golden, const CheckOptions& options, CheckResult& result) {
   const auto loaded = LoadGraphOrModel(golden.graph_path(), {.session = options.session});
   if (!loaded.ok()) {
     if (golden.load_error) return CheckError(loaded.status(), *golden.load_error);
     return absl::StrCat("loading: ", Show(loaded.status()));
   }
-  if (IsCut(options.session)) *cuts = CountCuts(golden, loaded->session(), options.session);
+  if (IsCut(options.session)) result.cuts = CountCuts(golden, loaded->session(), options.session);
+  if (options.session.engine == EngineKind::kCompiled)
+    result.native = CountNative(golden, loaded->session(), options.session);
   if (golden.is_model()) {
     if (const Complaint complaint = CheckModel(golden, *loaded->model)) return complaint;
   }
@@ -121,9 +122,10 @@ CheckResult Judge(const std::string& what, const Complaint& complaint) {
 }
 
 CheckResult CheckSteps(const Case& golden, const CheckOptions& options) {
-  std::optional<CaseCuts> cuts;
-  CheckResult result = Judge(golden.id(), CheckRuns(golden, options, &cuts));
-  result.cuts = std::move(cuts);
+  CheckResult seen;
+  CheckResult result = Judge(golden.id(), CheckRuns(golden, options, seen));
+  result.cuts = std::move(seen.cuts);
+  result.native = std::move(seen.native);
   return result;
 }
 

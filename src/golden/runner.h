@@ -9,6 +9,7 @@
 
 #include "golden/case.h"
 #include "golden/cuts.h"
+#include "golden/native.h"
 #include "gyre/core/session.h"
 
 namespace gyre::golden {
@@ -20,7 +21,8 @@ struct CheckResult {
   Outcome outcome = Outcome::kPassed;
   std::string why;  // of a failure or a skip: one sentence
   int64_t nanos = 0;
-  std::optional<CaseCuts> cuts;  // of a case itself that is run on several devices
+  std::optional<CaseCuts> cuts;                   // of a case itself that is run on several devices
+  std::optional<sequential::NativeShare> native;  // of one that is run as native code
 };
 
 struct CheckOptions {

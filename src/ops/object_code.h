@@ -1,5 +1,6 @@
-// ObjectCode: what a kernel does to objects that hold scalars (lists, variables), for code that is
-// generated: there, an object is a pointer that owns a reference, and a scalar its bytes.
+// ObjectCode: what a kernel does to objects that hold scalars or small tensors (lists, variables),
+// for code that is generated: there, an object is a pointer that owns a reference, a scalar its
+// bytes, and a small tensor the place of its elements.
 //
 // A kernel offers it with WithObjectCode, for each type of its scalars:
 //
@@ -9,6 +10,8 @@
 //     static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept;
 //   };
 //   .kernel = WithObjectCode<PushBackCode>("element_dtype", Compute<PushBack>())
+//
+// With a second template, it offers the same for small tensors in the place of scalars.
 #pragma once
 
 #include <utility>
@@ -24,19 +27,28 @@ namespace gyre {
 // nothing has changed. Throws nothing.
 using ObjectFunction = bool (*)(const Tensor::Alloc& alloc, void* const* operands);
 
+// A small tensor of a shape that is known beforehand. Its elements are those of an input, or to
+// become those of an output.
+struct SmallTensor {
+  const Shape* shape;
+  void* elements;
+};
+
 struct ObjectCode {
   ObjectFunction function;
   // One letter for each input and each output of the node:
   //   x  a scalar
+  //   e  a SmallTensor
   //   o  an object, lent
   //   O  an object: of an input, the function takes the reference if it returns true; of an output,
   //      it gives one
   //   t  a tensor, lent
   //   T  a tensor: of an input, the function may move it out if it returns true; of an output, it
   //      makes one
-  //   -  an input that is no operand: an element shape, which must be a constant that any scalar
-  //      fits ([] or -1)
+  //   -  an input that is no operand: an element shape, which must be a constant that the scalar
+  //      or small tensor among the others fits
   absl::string_view inputs, outputs;
+  const ObjectCode* of_tensors = nullptr;  // the same, of small tensors in the place of scalars
 };
 
 template <typename Code>
@@ -54,6 +66,24 @@ KernelFactory WithObjectCode(std::string attr, KernelFactory kernel) {
     GYRE_ASSIGN_OR_RETURN(Kernel made, kernel(node));
     VisitType<CellTypes>(NodeAttr<DType>(node, attr), [&](auto tag) {
       made.object = &kObjectCode<Code<typename decltype(tag)::type>>;
+      return absl::OkStatus();
+    }).IgnoreError();  // others have none
+    return made;
+  };
+}
+
+template <typename Code, typename CodeOfTensors>
+inline constexpr ObjectCode kObjectCodes = {&Code::Run, Code::kInputs, Code::kOutputs,
+                                            &kObjectCode<CodeOfTensors>};
+
+template <template <typename> class Code, template <typename> class CodeOfTensors>
+KernelFactory WithObjectCode(std::string attr, KernelFactory kernel) {
+  return [attr = std::move(attr),
+          kernel = std::move(kernel)](const Node& node) -> absl::StatusOr<Kernel> {
+    GYRE_ASSIGN_OR_RETURN(Kernel made, kernel(node));
+    VisitType<CellTypes>(NodeAttr<DType>(node, attr), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      made.object = &kObjectCodes<Code<T>, CodeOfTensors<T>>;
       return absl::OkStatus();
     }).IgnoreError();  // others have none
     return made;

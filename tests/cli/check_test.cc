@@ -21,6 +21,7 @@ namespace {
 using test::TempFolder;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -125,6 +126,25 @@ TEST(CheckSpread, CutsFourOfFiveGoldenCases) {
   std::printf("  %d cases with edges to cut, %d without\n", eligible, without);
   EXPECT_GT(eligible, 900);
   for (const auto& [seed, n] : cut) EXPECT_GE(n * 10, eligible * 8) << "seed " << seed;
+}
+
+TEST_F(Check, SaysHowManyLoopsAreNative) {
+  const std::string loops = test::SourcePath("tests/golden/while_v2");
+  const auto line = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> words = {"check", loops};
+    words.insert(words.end(), options.begin(), options.end());
+    const Ran ran = Gyre(words);
+    EXPECT_EQ(ran.code, kSuccess) << ran.out;
+    const size_t begin = ran.out.find("native: ");
+    return begin == ran.out.npos ? "" : ran.out.substr(begin, ran.out.find('\n', begin) - begin);
+  };
+  const std::string told = line({"--engine=compiled"});
+  EXPECT_THAT(told,
+              MatchesRegex("native: [0-9]+ of [0-9]+ \\([0-9]+ %\\) loops and .* conditionals, "
+                           "which are those within such loops"));
+  EXPECT_EQ(line({}), "");
+  Add("no_loop", "[1,2]", Expect("[2,3]"));
+  EXPECT_EQ(Run({"--engine=compiled"}).out, "1 passed, 0 failed, 0 skipped\n");
 }
 
 TEST_F(Check, AWrongValueFailsAndSaysWhichElement) {

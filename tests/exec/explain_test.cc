@@ -10,6 +10,7 @@ namespace gyre::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Pair;
 
 std::vector<std::string> Explained(const std::string& text) {
   return sequential::ExplainLoops(SessionFor(text)->program());
@@ -61,6 +62,49 @@ TEST(ExplainLoops, SaysWhatStandsInTheWay) {
                   "%e = QueueEnqueueV2(%q, %x)\n%y = Neg(%x) : float32"),
               ElementsAre("loop: tokens, since e (QueueEnqueueV2) in @step waits, calls the host "
                           "program or has no kernel"));
+}
+
+// A loop whose body has a conditional, and one that calls the host program; a function that nobody
+// calls counts for nothing.
+TEST(CountNative, CountsLoopsAndConditionals) {
+  const std::string extra = R"(
+func @yes(%x: float32) -> (y: float32) {
+  %y = Sin(%x) : float32
+  return %y
+}
+func @no(%x: float32) -> (y: float32) {
+  %y = Neg(%x) : float32
+  return %y
+}
+func @unused(%x: float32) -> (y: float32) {
+  %p = Const() value=bool{true} : bool
+  %y = If(%p, %x) then_branch=@yes else_branch=@no : float32
+  return %y
+}
+)";
+  const auto count = [&](const std::string& body) {
+    return sequential::CountNative(
+        SessionFor(LoopText(body + "\n%m = Identity(%l) : variant", extra))->program());
+  };
+  const sequential::NativeShare native = count(
+      "%p = Less(%x, %x) : bool\n"
+      "%y = If(%p, %x) then_branch=@yes else_branch=@no : float32");
+  EXPECT_EQ(native.loops, 1);
+  EXPECT_EQ(native.native_loops, 1);
+  EXPECT_EQ(native.conditionals, 1);
+  EXPECT_EQ(native.native_conditionals, 1);
+  EXPECT_TRUE(native.why_not.empty());
+  sequential::NativeShare all = count(
+      "%p = Less(%x, %x) : bool\n"
+      "%z = If(%p, %x) then_branch=@yes else_branch=@no : float32\n"
+      "%f = PyFunc(%z) token=\"f\" Tin=[float32] Tout=[]\n%y = Neg(%z) : float32");
+  EXPECT_EQ(all.native_loops, 0);
+  EXPECT_EQ(all.native_conditionals, 0);
+  all.Add(native);
+  EXPECT_EQ(all.loops, 2);
+  EXPECT_EQ(all.native_conditionals, 1);
+  EXPECT_THAT(all.why_not,
+              ElementsAre(Pair("PyFunc waits, calls the host program or has no kernel", 1)));
 }
 
 }  // namespace

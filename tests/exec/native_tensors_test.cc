@@ -2,67 +2,10 @@
 // they lie, and everything is as it is with tokens.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "exec/register_loop.h"
-#include "exec/sequential/native.h"
-#include "support/run_text.h"
+#include "exec/vector_loop.h"
 
 namespace gyre::testing {
 namespace {
-
-// A loop of int32 i from 0 to n over v of shape V and the list l; BODY makes %w of %v and %i, and
-// %m of %l; EXTRA are more functions.
-std::string VectorLoop(const std::string& body, const std::string& v_shape = "(8)",
-                       const std::string& extra = "", const std::string& dtype = "float32") {
-  return absl::StrReplaceAll(
-      R"(
-graph {
-  %n = Placeholder() dtype=int32 shape=() : int32
-  %x = Placeholder() dtype=TYPE shape=V_SHAPE : TYPE
-  %zero = Const() value=int32{0} : int32
-  %any = Const() value=int32{-1} : int32
-  %none = Const() value=int32{0} : int32
-  %l = EmptyTensorList(%any, %any) element_dtype=TYPE : variant
-  %loop = While(%zero, %n, %x, %l) cond=@more body=@step : (int32, int32, TYPE, variant)
-  %length = TensorListLength(%loop:3) : int32
-}
-func @more(%i: int32, %n: int32, %v: TYPE, %l: variant) -> (p: bool) {
-  %p = Less(%i, %n) : bool
-  return %p
-}
-func @step(%i: int32, %n: int32, %v: TYPE, %l: variant) -> (j: int32, n: int32, w: TYPE, m: variant) {
-  %one = Const() value=int32{1} : int32
-  %j = AddV2(%i, %one) : int32
-  BODY
-  return %j, %n, %w, %m
-}
-EXTRA
-)",
-      {{"BODY", body}, {"EXTRA", extra}, {"V_SHAPE", v_shape}, {"TYPE", dtype}});
-}
-constexpr char kKeepList[] = "\n%m = Identity(%l) : variant";
-
-Feeds VectorFeeds(int32_t n, const Shape& shape) {
-  std::vector<float> values(static_cast<size_t>(shape.num_elements()));
-  for (size_t i = 0; i < values.size(); ++i) values[i] = 0.125f * static_cast<float>(i % 50) - 2;
-  return {{"n:0", Tensor::Scalar(n)}, {"x:0", Tensor::FromValues<float>(values, shape)}};
-}
-
-const std::vector<std::string> kResults = {"loop:0", "loop:2", "length:0"};
-
-// How many of a loop's instructions native code leaves to the interpreter.
-int NumCalls(const std::string& text) {
-  const std::unique_ptr<Session> session = SessionFor(text);
-  lower::ProgramFacts facts(session->program());
-  facts.InferMainShapes({});
-  const auto loop = sequential::CompileLoop(facts, *session->program().main().FindNode("loop"));
-  if (loop == nullptr) return -1;
-  const auto native = std::make_shared<sequential::NativeLoop>();
-  if (!native->MakeRegion(*loop)) return -2;
-  int calls = 0;
-  for (const compiled::Instruction& op : native->region().instructions)
-    calls += op.action == compiled::Action::kCall ? 1 : 0;
-  return calls;
-}
 
 // x' = tanh(a x + b) with vectors, matrices and scalars broadcast together.
 TEST(NativeTensors, AreComputedElementByElement) {
@@ -159,21 +102,6 @@ func @inner(%k: int32, %i: int32, %v: float32) -> (k2: int32, i: int32, w: float
   const std::string text = VectorLoop(body, "(8)", extra);
   EXPECT_EQ(NumCalls(text), 0);
   ExpectAgreement(text, VectorFeeds(25, Shape::Vector(8)), kResults);
-}
-
-TEST(NativeTensors, GoIntoListsAndComeFromThem) {
-  const std::string body =
-      "%s = Const() value=int32[1]{8} : int32\n"
-      "%t = Tanh(%v) : float32\n%a = TensorListPushBack(%l, %t) : variant\n"
-      "%e = TensorListGetItem(%a, %i, %s) element_dtype=float32 : float32\n"
-      "%w = AddV2(%e, %v) : float32\n%m = Identity(%a) : variant";
-  const std::string text = VectorLoop(body);
-  EXPECT_EQ(NumCalls(text), 2) << "what lists of tensors do";
-  ExpectAgreement(text, VectorFeeds(60, Shape::Vector(8)), kResults);
-  // An element that the list does not have.
-  const std::string fails =
-      VectorLoop(absl::StrReplaceAll(body, {{"(%a, %i, %s)", "(%a, %j, %s)"}}));
-  ExpectAgreement(fails, VectorFeeds(60, Shape::Vector(8)), kResults);
 }
 
 TEST(NativeTensors, AreSummedUp) {
@@ -295,21 +223,6 @@ TEST(NativeTensors, OfOtherTypes) {
       static_cast<uint8_t*>(x.mutable_raw_data())[i + DTypeSize(type) - 1] = 0x3c;
     ExpectAgreement(text, {{"n:0", Tensor::Scalar(int32_t{30})}, {"x:0", x}}, kResults);
   }
-}
-
-// What a run may use also counts for tensors that are made of cells.
-TEST(NativeTensors, AreChargedToTheBudget) {
-  const std::string body =
-      "%t = Tanh(%v) : float32\n%w = AddV2(%t, %v) : float32\n"
-      "%m = TensorListPushBack(%l, %w) : variant";
-  const auto session = SessionFor(VectorLoop(body, "(256)"), {.engine = EngineKind::kCompiled});
-  RunOptions options;
-  options.budget_bytes = 1 << 20;
-  const auto failed =
-      session->Run(VectorFeeds(100000, Shape::Vector(256)), {"length:0"}, {}, options);
-  EXPECT_EQ(failed.status().code(), absl::StatusCode::kResourceExhausted) << failed.status();
-  EXPECT_NE(failed.status().message().find("iteration"), std::string::npos) << failed.status();
-  EXPECT_TRUE(session->Run(VectorFeeds(100, Shape::Vector(256)), {"length:0"}, {}, options).ok());
 }
 
 }  // namespace

@@ -208,9 +208,20 @@ class Generator {
       set_operand(number, slot);
       return slot;
     };
+    const auto small_tensor = [&](size_t number, uint32_t cell) {
+      auto* const type = llvm::StructType::get(context_, {ptr_, ptr_});
+      llvm::AllocaInst* const slot = Slot(type);
+      b_.CreateStore(Address(region_.cells[cell].shape), b_.CreateStructGEP(type, slot, 0));
+      b_.CreateStore(slots_[cell], b_.CreateStructGEP(type, slot, 1));
+      set_operand(number, slot);
+    };
     std::vector<llvm::Value*> retained;
     const std::vector<char> kinds = OperandKinds(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (kinds[i] == 'e') {
+        small_tensor(i, op.inputs[i]);
+        continue;
+      }
       if (IsTensor(kinds[i])) {
         if (IsVariableTensorCell(op.inputs[i])) MakeTensor(at, op.inputs[i]);
         set_operand(i, TensorAt(op.inputs[i]));
@@ -227,7 +238,9 @@ class Generator {
     for (size_t i = 0; i < op.outputs.size(); ++i) {
       const uint32_t output = op.outputs[i];
       const size_t number = op.inputs.size() + i;
-      if (IsTensor(op.object->outputs[i])) {
+      if (op.object->outputs[i] == 'e') {
+        small_tensor(number, output);
+      } else if (IsTensor(op.object->outputs[i])) {
         set_operand(number, TensorAt(output));
       } else {
         results.emplace_back(output, operand(number, TypeOf(output)));
@@ -257,8 +270,9 @@ class Generator {
     }
     for (const auto& [cell, result] : results)
       b_.CreateStore(b_.CreateLoad(TypeOf(cell), result), slots_[cell]);
-    for (const uint32_t output : op.outputs)
-      if (IsTensorCell(output)) TakeTensor(at, op, output);
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      if (op.object->outputs[i] == 'T' && IsTensorCell(op.outputs[i]))
+        TakeTensor(at, op, op.outputs[i]);
     b_.CreateBr(BlockAt(at + 1));
   }
   // For functions that handle tensors: of a cell one, and back.
@@ -539,6 +553,8 @@ class Generator {
       if (!IsTensorCell(cell))
         b_.CreateStore(b_.CreateLoad(TypeOf(cell), outputs[i]), slots_[cell]);
     }
+    for (size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.is_last[i] && !IsCell(op.inputs[i])) Drop(TensorAt(op.inputs[i]));
     b_.CreateBr(BlockAt(at + 1));
   }
 
@@ -617,7 +633,7 @@ class Generator {
   // no objects.
   void CallInterpreter(uint32_t at, const Instruction& op) {
     for (const uint32_t reg : op.inputs)
-      if (IsCell(reg)) StoreCell(reg);
+      if (IsCell(reg) && !region_.cells[reg].is_constant) StoreCell(reg);
     StoreIterations();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
     GoOnIf(goes_on,

@@ -1,5 +1,6 @@
 // From the functions of a loop to a RegisterLoop.
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -13,12 +14,13 @@
 #include "ir/calls.h"
 #include "ops/array/element.h"
 #include "ops/dense_code.h"
+#include "ops/object_code.h"
 #include "ops/registry.h"
 
 namespace gyre::sequential {
 namespace {
 
-// Elements of a tensor that is small: for ops that do little for each, and for others.
+// Elements of a tensor that is small: for ops that do little for each or nothing, and for others.
 constexpr int64_t kMaxElements = 256;
 constexpr int64_t kMaxElementsOfHeavyOps = 16;
 // Larger loops have enough to do to be run by tokens.
@@ -488,7 +490,7 @@ class Compiler {
     std::vector<Shape> outputs;
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
       const std::optional<Shape> shape = facts_.KnownShape(function, {node.id, slot});
-      if (!shape || shape->num_elements() > kMaxElements) return false;
+      if (!shape) return false;
       outputs.push_back(*shape);
     }
     return kernel->dense(node, inputs, outputs).has_value();
@@ -497,10 +499,23 @@ class Compiler {
     const Node& node = function.node(e.node);
     return node.kind() == OpKind::kConst ? &NodeAttr<Tensor>(node, "value") : nullptr;
   }
+  // Of tensors that go to lists and variables, or come from them.
+  static bool HandsToObjects(const Node& node) {
+    const std::vector<NodeSignature::Slot>& inputs = node.signature.inputs;
+    if (node.kind() != OpKind::kPlain || inputs.empty() ||
+        (inputs[0].dtype != DType::kVariant && inputs[0].dtype != DType::kResource))
+      return false;
+    const absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
+    return kernel.ok() && kernel->object != nullptr && kernel->object->of_tensors != nullptr;
+  }
   static int64_t MaxElementsOf(const Node& node) {
-    const bool is_light =
-        node.op != nullptr &&
-        (node.op->traits.elementwise || node.op->traits.is_view || node.op->traits.moves_elements);
+    if (node.op == nullptr) return kMaxElementsOfHeavyOps;
+    const OpTraits& traits = node.op->traits;
+    if (HandsToObjects(node)) {  // what is large, without a copy, but for what adds to a variable
+      const bool computes = traits.effect == Effect::kWrite && traits.role != Role::kAssigns;
+      return computes ? kMaxElements : std::numeric_limits<int64_t>::max();
+    }
+    const bool is_light = traits.elementwise || traits.is_view || traits.moves_elements;
     return is_light ? kMaxElements : kMaxElementsOfHeavyOps;
   }
   bool IsSmall(const Function& function, Endpoint e, int64_t max_elements) const {

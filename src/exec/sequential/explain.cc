@@ -5,6 +5,7 @@
 #include "base/hash_map.h"
 #include "exec/sequential/loop.h"
 #include "exec/sequential/native.h"
+#include "ir/calls.h"
 
 namespace gyre::sequential {
 namespace {
@@ -33,7 +34,79 @@ std::string Explain(const RegisterLoop& loop) {
   return text;
 }
 
+// "p (Print) in @step has an effect" as "Print has an effect": the same for many loops.
+std::string WithoutNames(const std::string& why) {
+  const size_t begin = why.find(" ("), end = why.find(") in @");
+  const size_t rest = end == why.npos ? end : why.find(' ', end + 6);
+  if (begin == why.npos || rest == why.npos || begin > end) return why;
+  return absl::StrCat(why.substr(begin + 2, end - begin - 2), why.substr(rest));
+}
+
+// The functions that `from` leads to, itself among them.
+HashSet<const Function*> Reached(const Program& program, const Function& from) {
+  HashSet<const Function*> reached;
+  std::vector<const Function*> pending = {&from};
+  while (!pending.empty()) {
+    const Function* const function = pending.back();
+    pending.pop_back();
+    if (!reached.insert(function).second) continue;
+    for (const Node& node : function->nodes) {
+      for (const Callee& callee : CalleesOf(program, node)) {
+        const Function* const called = program.FindFunction(callee.function.name);
+        if (called != nullptr) pending.push_back(called);
+      }
+    }
+  }
+  return reached;
+}
+
 }  // namespace
+
+void NativeShare::Add(const NativeShare& other) {
+  loops += other.loops;
+  native_loops += other.native_loops;
+  conditionals += other.conditionals;
+  native_conditionals += other.native_conditionals;
+  for (const auto& [why, count] : other.why_not) why_not[why] += count;
+}
+
+NativeShare CountNative(const Program& program) {
+  lower::ProgramFacts facts(program);
+  facts.InferMainShapes({});
+  NativeShare share;
+  HashSet<const Node*> native_loops;
+  HashSet<const Function*> native;  // functions that native loops lead to
+  std::vector<std::pair<const Node*, std::string>> others;
+  std::vector<std::pair<const Function*, const Node*>> conditionals_of;
+  for (const Function* const function : Reached(program, program.main())) {
+    for (const Node& node : function->nodes) {
+      if (IsConditional(node.kind())) conditionals_of.emplace_back(function, &node);
+      if (!IsLoop(node.kind())) continue;
+      ++share.loops;
+      std::string why;
+      const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, node, &why);
+      if (loop == nullptr || !std::make_shared<NativeLoop>()->MakeRegion(*loop)) {
+        others.emplace_back(&node, loop == nullptr ? why : "its condition is no scalar");
+        continue;
+      }
+      for (const LoopPart& part : loop->loops) native_loops.insert(part.node);
+      for (const Callee& callee : CalleesOf(program, node)) {
+        const Function* const called = program.FindFunction(callee.function.name);
+        if (called == nullptr) continue;
+        for (const Function* const reached : Reached(program, *called)) native.insert(reached);
+      }
+    }
+  }
+  for (const auto& [node, why] : others)
+    if (!native_loops.contains(node)) ++share.why_not[WithoutNames(why)];
+  share.native_loops = share.loops;
+  for (const auto& [why, count] : share.why_not) share.native_loops -= count;
+  for (const auto& [function, node] : conditionals_of) {
+    ++share.conditionals;
+    share.native_conditionals += native.contains(function) ? 1 : 0;
+  }
+  return share;
+}
 
 std::vector<std::string> ExplainLoops(const Program& program) {
   lower::ProgramFacts facts(program);

@@ -1,6 +1,7 @@
 // How the loops of a program run.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,16 @@ namespace gyre::sequential {
 //   nest (and inner within it): native code once it is hot; interpreted in it: v (Pack)
 //   print: tokens, since p (Print) in @step has an effect
 std::vector<std::string> ExplainLoops(const Program& program);
+
+// Of the loops and conditionals that a program's main graph leads to, how many native code runs
+// once they are hot, as far as can be told before it is known what is fed.
+struct NativeShare {
+  int loops = 0, native_loops = 0;
+  int conditionals = 0, native_conditionals = 0;
+  std::map<std::string, int> why_not;  // of loops, without names of nodes: how many
+
+  void Add(const NativeShare& other);
+};
+NativeShare CountNative(const Program& program);
 
 }  // namespace gyre::sequential

@@ -45,7 +45,8 @@ class RegionWriter {
         objects_(loop.num_registers, DType::kInvalid) {
     for (const auto& [reg, value] : loop.constants) constants_[reg] = value;
     is_tensor_cell_ = FindTensorCells(loop, constants_);
-    is_lent_ = FindLent(loop);
+    lent_ = FindLent(loop);
+    FindReadInPlace();
     FindObjects();
   }
 
@@ -65,9 +66,10 @@ class RegionWriter {
       if (!WriteInstruction(loop_.code[at], to)) return false;
       for (uint32_t reg = 0; reg < loop_.num_registers; ++reg)
         if (before_[at][reg] && IsVariableCell(reg)) to.live.push_back(reg);
-      if (to.action != compiled::Action::kDense) continue;
-      for (const uint32_t reg : to.inputs)
-        if (!IsCell(reg)) region.lent.push_back(reg);
+    }
+    for (uint32_t reg = 0; reg < loop_.num_registers; ++reg) {
+      if (!is_read_in_place_[reg]) continue;
+      (lent_[reg] == Lent::kInvariant ? region.lent : region.made).push_back(reg);
     }
     return true;
   }
@@ -85,7 +87,9 @@ class RegionWriter {
     const RegisterLoop::TensorType& type = loop_.tensor_types[reg];
     return {.element_bytes = static_cast<uint32_t>(DTypeSize(type.dtype)),
             .elements = static_cast<uint32_t>(type.shape.num_elements()),
-            .is_tensor = true};
+            .is_tensor = true,
+            .shape = &type.shape,
+            .is_constant = constants_[reg] != nullptr};
   }
   bool IsVariableCell(uint32_t reg) const { return IsCell(reg) && constants_[reg] == nullptr; }
 
@@ -93,12 +97,12 @@ class RegionWriter {
   // from there.
   void FindObjects() {
     for (const Instruction& from : loop_.code) {
-      if (!HasObjectCode(from)) continue;
-      const ObjectCode& code = *from.kernel.object;
+      const ObjectCode* const code = FindObjectCode(from);
+      if (code == nullptr) continue;
       for (uint32_t i = 0; i < from.num_inputs; ++i)
-        if (IsObjectKind(code.inputs[i])) objects_[InputOf(from, i)] = TypeOfInput(from, i);
+        if (IsObjectKind(code->inputs[i])) objects_[InputOf(from, i)] = TypeOfInput(from, i);
       for (uint32_t i = 0; i < from.num_outputs; ++i)
-        if (IsObjectKind(code.outputs[i]))
+        if (IsObjectKind(code->outputs[i]))
           objects_[from.output + i] = from.node->signature.outputs[i].dtype;
     }
     for (bool found = true; found;) {
@@ -122,36 +126,52 @@ class RegionWriter {
     return from.node->signature.inputs[i].dtype;
   }
 
-  // Whether the instruction can be kObject, its objects apart.
-  bool HasObjectCode(const Instruction& from) const {
-    if (from.action != Action::kRun || from.kernel.object == nullptr) return false;
-    const ObjectCode& code = *from.kernel.object;
+  // By which code the instruction can be kObject, its objects apart; null: by none.
+  const ObjectCode* FindObjectCode(const Instruction& from) const {
+    if (from.action != Action::kRun) return nullptr;
+    const ObjectCode* code = from.kernel.object;
+    while (code != nullptr && !Fits(from, *code)) code = code->of_tensors;
+    return code;
+  }
+  bool Fits(const Instruction& from, const ObjectCode& code) const {
     if (code.inputs.size() != from.num_inputs || code.outputs.size() != from.num_outputs)
       return false;
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
       const uint32_t reg = InputOf(from, i);
       const bool is_last = loop_.inputs[from.first_input + i].is_last;
-      if (code.inputs[i] == 't' && !IsTensor(reg)) return false;
-      if (code.inputs[i] == 'T' && (!IsTensor(reg) || !(is_last || IsTensorCell(reg))))
+      if (code.inputs[i] == 'T' && !(is_last || IsTensorCell(reg))) return false;
+      if (code.inputs[i] == '-') {
+        if (!AllowsElement(constants_[reg], from, code)) return false;
+      } else if (!IsOfKind(reg, code.inputs[i], TypeOfInput(from, i))) {
         return false;
-      if (code.inputs[i] == 'x' && loop_.scalar_types[reg] != TypeOfInput(from, i)) return false;
-      if (code.inputs[i] == '-' && !FitsScalars(constants_[reg])) return false;
+      }
     }
-    for (uint32_t i = 0; i < from.num_outputs; ++i) {
-      if (code.outputs[i] == 'T' && !IsTensor(from.output + i)) return false;
-      if (code.outputs[i] == 'x' &&
-          loop_.scalar_types[from.output + i] != from.node->signature.outputs[i].dtype)
+    for (uint32_t i = 0; i < from.num_outputs; ++i)
+      if (!IsOfKind(from.output + i, code.outputs[i], from.node->signature.outputs[i].dtype))
         return false;
-    }
     return true;
   }
-  bool IsTensor(uint32_t reg) const { return !IsScalar(reg); }
-  // An element shape that any scalar fits; null: one that is not known.
-  static bool FitsScalars(const Tensor* shape) {
-    if (shape == nullptr) return false;
-    if (shape->rank() == 1) return shape->num_elements() == 0;
-    return shape->rank() == 0 && (shape->dtype() == DType::kInt32 ? shape->scalar<int32_t>()
-                                                                  : shape->scalar<int64_t>()) == -1;
+  bool IsOfKind(uint32_t reg, char kind, DType dtype) const {
+    if (kind == 'x') return loop_.scalar_types[reg] == dtype;
+    if (kind == 'e') return IsTensorCell(reg) && loop_.tensor_types[reg].dtype == dtype;
+    return IsObjectKind(kind) || !IsScalar(reg);
+  }
+  // Whether `dims` is a constant that allows the shape of the scalar or small tensor among the
+  // outputs.
+  bool AllowsElement(const Tensor* dims, const Instruction& from, const ObjectCode& code) const {
+    const size_t element = code.outputs.find_first_of("xe");
+    if (dims == nullptr || element == code.outputs.npos) return false;
+    const Shape shape =
+        code.outputs[element] == 'x' ? Shape() : loop_.tensor_types[from.output + element].shape;
+    const auto dim = [&](int64_t i) -> int64_t {
+      return dims->dtype() == DType::kInt32 ? dims->values<int32_t>()[i]
+                                            : dims->values<int64_t>()[i];
+    };
+    if (dims->rank() == 0) return dim(0) == -1;
+    if (dims->num_elements() != shape.rank()) return false;
+    for (int i = 0; i < shape.rank(); ++i)
+      if (dim(i) != -1 && dim(i) != shape.dim(i)) return false;
+    return true;
   }
 
   uint32_t InputOf(const Instruction& from, uint32_t i) const {
@@ -176,7 +196,8 @@ class RegionWriter {
     switch (from.action) {
       case Action::kRun:
         if (WriteTensors(from, to)) return true;
-        if (HasObjectCode(from)) return WriteObject(from, to);
+        if (const ObjectCode* const code = FindObjectCode(from); code != nullptr)
+          return WriteObject(from, *code, to);
         if (from.kernel.scalar == nullptr || !AllScalars(from)) return WriteCall(from, to);
         to.code = from.kernel.scalar;
         return WriteAs(compiled::Action::kScalar, from, to);
@@ -220,14 +241,35 @@ class RegionWriter {
     const bool may_be_lent = code->instruction.action == compiled::Action::kDense;
     for (const uint32_t i : code->inputs) {
       const uint32_t reg = InputOf(from, i);
-      if (!IsScalar(reg) && !IsTensorCell(reg) && !(may_be_lent && is_lent_[reg])) return false;
+      if (!IsScalar(reg) && !IsTensorCell(reg) && !(may_be_lent && lent_[reg] != Lent::kNo))
+        return false;
     }
     for (uint32_t i = 0; i < from.num_outputs; ++i)
       if (const uint32_t reg = from.output + i; !IsScalar(reg) && !IsTensorCell(reg)) return false;
     to = code->instruction;
-    for (const uint32_t i : code->inputs) AddInput(from, i, to);
+    for (const uint32_t i : code->inputs) {
+      AddInput(from, i, to);
+      const Input& input = loop_.inputs[from.first_input + i];
+      if (!IsCell(input.reg) && lent_[input.reg] == Lent::kMade) to.is_last.back() = input.is_last;
+    }
     for (uint32_t i = 0; i < from.num_outputs; ++i) to.outputs.push_back(from.output + i);
     return true;
+  }
+  // Tensors that are no cells, and whose elements an instruction of the region reads. What they are
+  // is looked at where the interpreter makes them, so what objects' code makes is not among them.
+  void FindReadInPlace() {
+    for (const Instruction& from : loop_.code) {
+      const ObjectCode* const code = FindObjectCode(from);
+      for (uint32_t i = 0; code != nullptr && i < from.num_outputs; ++i)
+        if (code->outputs[i] == 'T') lent_[from.output + i] = Lent::kNo;
+    }
+    is_read_in_place_.resize(loop_.num_registers);
+    for (const Instruction& from : loop_.code) {
+      compiled::Instruction to;
+      if (from.action != Action::kRun || !WriteTensors(from, to)) continue;
+      for (const uint32_t reg : to.inputs)
+        if (!IsScalar(reg) && !IsTensorCell(reg)) is_read_in_place_[reg] = true;
+    }
   }
   bool TouchesTensorCell(const Instruction& from) const {
     for (uint32_t i = 0; i < from.num_inputs; ++i)
@@ -249,15 +291,15 @@ class RegionWriter {
     to.is_last.push_back(input.is_last && IsObject(input.reg));
   }
 
-  bool WriteObject(const Instruction& from, compiled::Instruction& to) const {
+  bool WriteObject(const Instruction& from, const ObjectCode& code,
+                   compiled::Instruction& to) const {
     to.action = compiled::Action::kObject;
-    to.object = from.kernel.object;
+    to.object = &code;
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
-      if (to.object->inputs[i] == '-') continue;
+      if (code.inputs[i] == '-') continue;
       AddInput(from, i, to);
       const uint32_t reg = InputOf(from, i);
-      if (to.object->inputs[i] == 't' &&
-          constants_[reg] == nullptr)  // of a cell, one is made for it
+      if (code.inputs[i] == 't' && constants_[reg] == nullptr)  // of a cell, one is made for it
         to.is_last.back() = IsTensorCell(reg) || loop_.inputs[from.first_input + i].is_last;
     }
     for (uint32_t i = 0; i < from.num_outputs; ++i) to.outputs.push_back(from.output + i);
@@ -287,8 +329,11 @@ class RegionWriter {
     to.action = compiled::Action::kCall;
     for (uint32_t i = 0; i < from.num_inputs; ++i)
       if (IsVariableCell(InputOf(from, i))) AddInput(from, i, to);
-    for (uint32_t i = 0; i < from.num_outputs; ++i)
-      if (IsCell(from.output + i)) to.outputs.push_back(from.output + i);
+    for (uint32_t i = 0; i < from.num_outputs; ++i) {
+      const uint32_t reg = from.output + i;
+      if (IsCell(reg)) to.outputs.push_back(reg);
+      if (is_read_in_place_[reg]) to.made.push_back(reg);
+    }
     return true;
   }
 
@@ -296,8 +341,9 @@ class RegionWriter {
   const std::vector<Live> before_;
   std::vector<const Tensor*> constants_;  // by register; null: it changes
   std::vector<DType> objects_;  // by register: of which type its objects are, if they are cells
-  std::vector<bool> is_tensor_cell_;  // by register
-  std::vector<bool> is_lent_;         // by register
+  std::vector<bool> is_tensor_cell_;    // by register
+  std::vector<Lent> lent_;              // by register
+  std::vector<bool> is_read_in_place_;  // by register
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Native code of RegisterLoops: what of a loop can be compiled, and when it is.
 //
 // A register that holds nothing but scalars of one type, of at most eight bytes, is a cell of the
-// Region, and so is one that holds a list or the handle of a variable. Instructions that compute
-// one element of cells, or handle one of such an object, are native, all others are the
-// interpreter's (compiled/region.h).
+// Region, and so is one that holds a list or the handle of a variable, or small tensors of a known
+// shape (small_tensors.h). Instructions that compute elements of cells, or handle one of such an
+// object, are native, all others are the interpreter's (compiled/region.h).
 #pragma once
 
 #include <atomic>

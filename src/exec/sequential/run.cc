@@ -263,7 +263,13 @@ class Machine {
     return true;
   }
   bool HasLent() const {
-    return absl::c_all_of(loop_.native->region().lent, [&](uint32_t reg) { return IsOfType(reg); });
+    const compiled::Region& region = loop_.native->region();
+    return AreOfTypes(region.lent) && absl::c_all_of(region.made, [&](uint32_t reg) {
+             return !registers_[reg].has_value() || IsOfType(reg);
+           });
+  }
+  bool AreOfTypes(absl::Span<const uint32_t> registers) const {
+    return absl::c_all_of(registers, [&](uint32_t reg) { return IsOfType(reg); });
   }
   bool IsOfType(uint32_t reg) const {
     const RegisterLoop::TensorType& type = loop_.tensor_types[reg];
@@ -357,15 +363,17 @@ class Machine {
     } else {
       Drop(op, inputs);
     }
-    for (size_t i = 0; i < cells.inputs.size(); ++i)  // they are the cell's alone again
-      if (IsObject(cells.inputs[i]) || CellAt(cells.inputs[i]).is_tensor)
-        registers_[cells.inputs[i]] = Tensor();
+    for (const uint32_t input : cells.inputs) {  // they are the cell's alone again
+      const compiled::Cell& cell = CellAt(input);
+      if (cell.is_object() || (cell.is_tensor && !cell.is_constant)) registers_[input] = Tensor();
+    }
     if (!stopped_by_.ok()) stopped_by_ = Locate(std::move(stopped_by_), op);
-    return stopped_by_.ok() && FetchAll(cells.outputs);
+    return stopped_by_.ok() && AreOfTypes(cells.made) && FetchAll(cells.outputs);
   }
   // An object that native code still needs keeps its reference.
   absl::Status SpillInput(const compiled::Instruction& op, size_t i, uint32_t at) {
     const uint32_t cell = op.inputs[i];
+    if (CellAt(cell).is_constant) return absl::OkStatus();  // registers have it, too
     if (!IsObject(cell)) return Spill(cell, at);
     const uint64_t object = Word(cell);
     SpillObject(cell);

@@ -214,17 +214,24 @@ std::vector<bool> FindTensorCells(const RegisterLoop& loop,
   return is_cell;
 }
 
-std::vector<bool> FindLent(const RegisterLoop& loop) {
-  std::vector<bool> is_lent(loop.num_registers, false);
+std::vector<Lent> FindLent(const RegisterLoop& loop) {
+  std::vector<Lent> lent(loop.num_registers, Lent::kNo);
   for (uint32_t reg = 0; reg < loop.num_registers; ++reg)
-    is_lent[reg] = loop.tensor_types[reg].dtype != DType::kInvalid;
+    if (loop.tensor_types[reg].dtype != DType::kInvalid) lent[reg] = Lent::kInvariant;
   for (const Instruction& from : loop.code) {
-    for (uint32_t i = 0; i < from.num_outputs; ++i) is_lent[from.output + i] = false;
-    if (from.action != Action::kRun && from.action != Action::kMove) continue;
-    for (uint32_t i = 0; i < from.num_inputs; ++i)
-      if (loop.inputs[from.first_input + i].is_last) is_lent[InputOf(loop, from, i)] = false;
+    for (uint32_t i = 0; i < from.num_outputs; ++i) {
+      Lent& output = lent[from.output + i];
+      if (output != Lent::kNo) output = from.action == Action::kRun ? Lent::kMade : Lent::kNo;
+    }
   }
-  return is_lent;
+  for (const Instruction& from : loop.code) {
+    if (from.action != Action::kRun && from.action != Action::kMove) continue;
+    for (uint32_t i = 0; i < from.num_inputs; ++i) {
+      Lent& input = lent[InputOf(loop, from, i)];
+      if (loop.inputs[from.first_input + i].is_last && input == Lent::kInvariant) input = Lent::kNo;
+    }
+  }
+  return lent;
 }
 
 bool HaveOneType(const RegisterLoop& loop, uint32_t a, uint32_t b) {

@@ -31,8 +31,15 @@ std::optional<TensorCode> FindTensorCode(const RegisterLoop& loop, const Instruc
 std::vector<bool> FindTensorCells(const RegisterLoop& loop,
                                   absl::Span<const Tensor* const> constants);
 
-// By register: a tensor of any size, of a known type and shape, that the loop does not change.
-std::vector<bool> FindLent(const RegisterLoop& loop);
+// Whether native code can read the elements of a tensor of any size, of a known type and shape,
+// where they lie.
+enum class Lent : uint8_t {
+  kNo,
+  kInvariant,  // the loop does not change the register
+  kMade,       // by an op of the loop, such as the read of a variable
+};
+// By register.
+std::vector<Lent> FindLent(const RegisterLoop& loop);
 
 // Whether both are small tensors, of one type and shape.
 bool HaveOneType(const RegisterLoop& loop, uint32_t a, uint32_t b);

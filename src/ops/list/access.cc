@@ -106,9 +106,12 @@ absl::Status SetItem(KernelContext& ctx, const SetAttrs& attrs) {
 
 KernelFactory SetItemKernel() {
   const KernelFactory kernel = Compute<SetItem>();
-  return [within = WithObjectCode<list_code::SetItem>("element_dtype", kernel),
-          growing = WithObjectCode<list_code::SetItemOrGrow>("element_dtype", kernel)](
-             const Node& node) { return SetAttrs(node).resize ? growing(node) : within(node); };
+  return [within =
+              WithObjectCode<list_code::SetItem, list_code::SetItemTensor>("element_dtype", kernel),
+          growing = WithObjectCode<list_code::SetItemOrGrow, list_code::SetItemTensorOrGrow>(
+              "element_dtype", kernel)](const Node& node) {
+    return SetAttrs(node).resize ? growing(node) : within(node);
+  };
 }
 
 absl::Status Resize(KernelContext& ctx) {
@@ -282,7 +285,8 @@ void RegisterChanges(OpRegistry& ops) {
            .gradient = {PushBackGradient},
            .batch = {.rule = PushBackBatch, .knows_lists = true},
            .kinds = kinds::List,
-           .kernel = WithObjectCode<list_code::PushBack>("element_dtype", Compute<PushBack>())});
+           .kernel = WithObjectCode<list_code::PushBack, list_code::PushBackTensor>(
+               "element_dtype", Compute<PushBack>())});
   ops.Add({.schema = "TensorListPopBack(input_handle: variant, element_shape: int32) -> "
                      "output_handle: variant, "
                      "tensor: element_dtype {element_dtype: type}",
@@ -292,7 +296,8 @@ void RegisterChanges(OpRegistry& ops) {
            .gradient = {PopBackGradient},
            .batch = {.rule = PopBackBatch, .knows_lists = true},
            .kinds = kinds::ListAndElement,
-           .kernel = WithObjectCode<list_code::PopBack>("element_dtype", Compute<PopBack>())});
+           .kernel = WithObjectCode<list_code::PopBack, list_code::PopBackTensor>(
+               "element_dtype", Compute<PopBack>())});
   ops.Add({.schema = "TensorListSetItem(input_handle: variant, index: int32, item: element_dtype) "
                      "-> output_handle: "
                      "variant {element_dtype: type; resize_if_index_out_of_bounds: bool = false}",
@@ -325,7 +330,8 @@ void RegisterListAccess(OpRegistry& ops) {
        .gradient = {[](GradientContext& g) { AddToElements(g, 0, 1); }},
        .batch = {.rule = GetItemBatch, .knows_lists = true},
        .kinds = kinds::Element,
-       .kernel = WithObjectCode<list_code::GetItem>("element_dtype", Compute<GetItem>())});
+       .kernel = WithObjectCode<list_code::GetItem, list_code::GetItemTensor>("element_dtype",
+                                                                              Compute<GetItem>())});
   ops.Add({.schema = "TensorListLength(input_handle: variant) -> length: int32",
            .doc = "How many elements a list has.",
            .traits = {.keeps_for_gradients = true},

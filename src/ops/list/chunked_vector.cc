@@ -13,8 +13,10 @@ namespace {
 
 constexpr int kBits = 5;
 constexpr int kFanOut = 1 << kBits;
-// Larger elements stay in the buffers they came in.
+// Larger tensors stay in the buffers they came in.
 constexpr size_t kMaxPackedBytes = 128;
+// What comes as bytes has no buffer of its own yet.
+constexpr size_t kMaxPackedRunBytes = 2048;
 // A leaf begins with room for so many elements, and one that is not the first of all, for all.
 constexpr int kLeastRoom = 4;
 
@@ -101,7 +103,8 @@ struct ChunkedVector::Leaf final : Node {
 
   [[gnu::always_inline]] absl::Status Put(int j, Tensor&& value, Tensor::Alloc alloc,
                                           int64_t& moves) {
-    if (stored == 0) Restart(value.shape(), IsTrivial(dtype) ? value.bytes() : SIZE_MAX);
+    if (stored == 0)
+      Restart(value.shape(), IsTrivial(dtype) ? value.bytes() : SIZE_MAX, kMaxPackedBytes);
     if (packed && value.shape() != shape) GYRE_RETURN_IF_ERROR(Unpack(alloc, moves));
     if (j >= capacity) GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
     if (packed) {
@@ -128,7 +131,7 @@ struct ChunkedVector::Leaf final : Node {
   absl::Status PutRun(int j, int n, const Shape& each, const char* from, Tensor::Alloc alloc,
                       int64_t& moves) {
     const size_t each_bytes = static_cast<size_t>(each.num_elements()) * DTypeSize(dtype);
-    if (stored == 0) Restart(each, each_bytes);
+    if (stored == 0) Restart(each, each_bytes, kMaxPackedRunBytes);
     if (packed && each == shape) {
       if (j + n > capacity) GYRE_RETURN_IF_ERROR(Reserve(j + n, moves));
       std::copy_n(from, static_cast<size_t>(n) * element_bytes,
@@ -164,11 +167,11 @@ struct ChunkedVector::Leaf final : Node {
   }
 
   // Nothing is stored: the first element decides how the leaf keeps its elements.
-  void Restart(const Shape& first, size_t first_bytes) {
+  void Restart(const Shape& first, size_t first_bytes, size_t most_packed) {
     bytes.reset();
     boxes.reset();
     capacity = 0;
-    packed = IsPacked(first_bytes);
+    packed = first_bytes <= most_packed;
     shape = packed ? first : Shape();
     element_bytes = packed ? first_bytes : sizeof(Tensor);
   }
@@ -388,6 +391,13 @@ absl::Status ChunkedVector::SetRun(int64_t i, int64_t n, const Shape& shape, con
 
 absl::Status ChunkedVector::AppendScalar(const void* bytes, Tensor::Alloc alloc) {
   GYRE_RETURN_IF_ERROR(SetScalar(size_, bytes, alloc));
+  ++size_;
+  return absl::OkStatus();
+}
+
+absl::Status ChunkedVector::AppendBytes(const Shape& shape, const void* bytes,
+                                        Tensor::Alloc alloc) {
+  GYRE_RETURN_IF_ERROR(SetRun(size_, 1, shape, bytes, alloc));
   ++size_;
   return absl::OkStatus();
 }

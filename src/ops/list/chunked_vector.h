@@ -61,14 +61,18 @@ class ChunkedVector {
   absl::Status Append(Tensor value, Tensor::Alloc alloc);
   // As Append, of a scalar with these bytes.
   absl::Status AppendScalar(const void* bytes, Tensor::Alloc alloc);
+  // As Append, of an element of `shape` with these bytes. Requirement, not checked:
+  // IsTrivial(dtype()).
+  absl::Status AppendBytes(const Shape& shape, const void* bytes, Tensor::Alloc alloc);
   // As Set, of a scalar with these bytes.
   absl::Status SetScalar(int64_t i, const void* bytes, Tensor::Alloc alloc);
   // As Set of n elements from i on, all of `shape`, whose bytes lie one behind the other.
   // Requirement, not checked: IsTrivial(dtype()).
   absl::Status SetRun(int64_t i, int64_t n, const Shape& shape, const void* bytes,
                       Tensor::Alloc alloc);
-  // Whether elements of so many bytes are copied to where the vector has its elements; else each
-  // stays in the buffer that it came in.
+  // Whether tensors of so many bytes are copied to where the vector has its elements; else each
+  // stays in the buffer that it came in. (What comes as bytes must be copied in any case, and is
+  // packed up to a larger size.)
   static bool IsPacked(size_t element_bytes);
   // Takes the last element off, and copies nothing, shared or not. Requirement, not checked: size()
   // > 0.

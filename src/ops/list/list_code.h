@@ -1,4 +1,5 @@
-// What ops do to lists of scalars, for code that is generated (ops/object_code.h).
+// What ops do to lists of scalars and of small tensors, for code that is generated
+// (ops/object_code.h).
 #pragma once
 
 #include <cstring>
@@ -10,19 +11,65 @@
 
 namespace gyre::list_code {
 
-// An operand that is a list of scalars of type T as far as the list itself says; else null.
+// What an operand is that stands for an element.
 template <typename T>
-TensorList* ListOf(void* operand) {
+struct ScalarElement {
+  using Type = T;
+  static constexpr bool kIsScalar = true;
+  static bool Fits(const PartialShape& shape, const void*) { return shape.Allows(Shape()); }
+  static bool Is(const Shape& shape, const void*) { return shape.rank() == 0; }
+  static void Load(const void* from, void* operand) { std::memcpy(operand, from, sizeof(T)); }
+  static absl::Status Set(ChunkedVector& elements, int64_t i, const void* operand,
+                          const Tensor::Alloc& alloc) {
+    return elements.SetScalar(i, operand, alloc);
+  }
+  static absl::Status Append(ChunkedVector& elements, const void* operand,
+                             const Tensor::Alloc& alloc) {
+    return elements.AppendScalar(operand, alloc);
+  }
+};
+template <typename T>
+struct TensorElement {
+  using Type = T;
+  static constexpr bool kIsScalar = false;
+  static const SmallTensor& At(const void* operand) {
+    return *static_cast<const SmallTensor*>(operand);
+  }
+  static bool Fits(const PartialShape& shape, const void* operand) {
+    return shape.Allows(*At(operand).shape);
+  }
+  static bool Is(const Shape& shape, const void* operand) { return shape == *At(operand).shape; }
+  static void Load(const void* from, void* operand) {
+    const SmallTensor& to = At(operand);
+    std::memcpy(to.elements, from, static_cast<size_t>(to.shape->num_elements()) * sizeof(T));
+  }
+  static absl::Status Set(ChunkedVector& elements, int64_t i, const void* operand,
+                          const Tensor::Alloc& alloc) {
+    return elements.SetRun(i, 1, *At(operand).shape, At(operand).elements, alloc);
+  }
+  static absl::Status Append(ChunkedVector& elements, const void* operand,
+                             const Tensor::Alloc& alloc) {
+    return elements.AppendBytes(*At(operand).shape, At(operand).elements, alloc);
+  }
+};
+
+// The list that an operand is, if it may hold such an element as far as it says itself; else null.
+template <typename Element>
+TensorList* ListOf(void* operand, const void* element) {
   Object* const object = *static_cast<Object**>(operand);
   if (typeid(*object) != typeid(TensorList)) return nullptr;
   auto* const list = static_cast<TensorList*>(object);
-  return list->dtype() == DTypeOf<T> && list->element_shape.Allows(Shape()) ? list : nullptr;
+  return list->dtype() == DTypeOf<typename Element::Type> &&
+                 Element::Fits(list->element_shape, element)
+             ? list
+             : nullptr;
 }
 
-// Element i, if it is there and a scalar; else null.
-inline const void* ScalarAt(const TensorList& list, int64_t i) {
+// Element i where it lies, if it is there and is such a one; else null.
+template <typename Element>
+const void* ElementAt(const TensorList& list, int64_t i, const void* element) {
   const ChunkedVector::Item item = list.elements.Peek(i);
-  return item.data != nullptr && item.shape->rank() == 0 ? item.data : nullptr;
+  return item.data != nullptr && Element::Is(*item.shape, element) ? item.data : nullptr;
 }
 
 // `change` turns the operand, or a copy if others have it too, into the list that `output` is to
@@ -45,70 +92,85 @@ bool ChangeList(TensorList* list, void* output, const Change& change) noexcept {
   }
 }
 
-template <typename T>
-struct PushBack {
-  static constexpr absl::string_view kInputs = "Ox", kOutputs = "O";
+template <typename Element>
+struct PushBackCode {
+  static constexpr absl::string_view kInputs = Element::kIsScalar ? "Ox" : "Oe", kOutputs = "O";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
-    TensorList* const list = ListOf<T>(operands[0]);
+    TensorList* const list = ListOf<Element>(operands[0], operands[1]);
     if (list == nullptr) return false;
     const int64_t most = list->max_size >= 0 ? list->max_size : TensorList::kMaxSize;
     if (list->size() >= most) return false;
     return ChangeList(list, operands[2], [&](ChunkedVector& elements) {
-      return elements.AppendScalar(operands[1], alloc);
+      return Element::Append(elements, operands[1], alloc);
     });
   }
 };
 
-template <typename T>
-struct PopBack {
-  static constexpr absl::string_view kInputs = "O-", kOutputs = "Ox";
+template <typename Element>
+struct PopBackCode {
+  static constexpr absl::string_view kInputs = "O-", kOutputs = Element::kIsScalar ? "Ox" : "Oe";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
-    TensorList* const list = ListOf<T>(operands[0]);
+    TensorList* const list = ListOf<Element>(operands[0], operands[2]);
     if (list == nullptr || list->size() == 0) return false;
-    const void* const last = ScalarAt(*list, list->size() - 1);
+    const void* const last = ElementAt<Element>(*list, list->size() - 1, operands[2]);
     if (last == nullptr) return false;
-    T value;
-    std::memcpy(&value, last, sizeof(T));
-    const bool done = ChangeList(list, operands[1],
-                                 [&](ChunkedVector& elements) { return elements.DropLast(alloc); });
-    if (done) std::memcpy(operands[2], &value, sizeof(T));
-    return done;
+    Element::Load(last, operands[2]);
+    return ChangeList(list, operands[1],
+                      [&](ChunkedVector& elements) { return elements.DropLast(alloc); });
   }
 };
 
-template <typename T>
-struct GetItem {
-  static constexpr absl::string_view kInputs = "ox-", kOutputs = "x";
+template <typename Element>
+struct GetItemCode {
+  static constexpr absl::string_view kInputs = "ox-", kOutputs = Element::kIsScalar ? "x" : "e";
   static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
-    const TensorList* const list = ListOf<T>(operands[0]);
+    const TensorList* const list = ListOf<Element>(operands[0], operands[2]);
     const int32_t index = *static_cast<const int32_t*>(operands[1]);
     if (list == nullptr || index < 0 || index >= list->size()) return false;
-    const void* const item = ScalarAt(*list, index);
-    if (item != nullptr) std::memcpy(operands[2], item, sizeof(T));
+    const void* const item = ElementAt<Element>(*list, index, operands[2]);
+    if (item != nullptr) Element::Load(item, operands[2]);
     return item != nullptr;
   }
 };
 
-template <typename T, bool kGrows>
-struct SetAt {
-  static constexpr absl::string_view kInputs = "Oxx", kOutputs = "O";
+template <typename Element, bool kGrows>
+struct SetItemCode {
+  static constexpr absl::string_view kInputs = Element::kIsScalar ? "Oxx" : "Oxe", kOutputs = "O";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
-    TensorList* const list = ListOf<T>(operands[0]);
+    TensorList* const list = ListOf<Element>(operands[0], operands[2]);
     const int32_t index = *static_cast<const int32_t*>(operands[1]);
     if (list == nullptr || index < 0) return false;
     if (index >= (kGrows ? TensorList::kMaxSize : list->size())) return false;
     return ChangeList(list, operands[3], [&](ChunkedVector& elements) -> absl::Status {
       if (kGrows && index >= elements.size())
         GYRE_RETURN_IF_ERROR(elements.Resize(int64_t{index} + 1, alloc));
-      return elements.SetScalar(index, operands[2], alloc);
+      return Element::Set(elements, index, operands[2], alloc);
     });
   }
 };
+
+// What WithObjectCode takes: of scalars, and of small tensors.
 template <typename T>
-using SetItem = SetAt<T, false>;
+using PushBack = PushBackCode<ScalarElement<T>>;
+template <typename T>
+using PushBackTensor = PushBackCode<TensorElement<T>>;
+template <typename T>
+using PopBack = PopBackCode<ScalarElement<T>>;
+template <typename T>
+using PopBackTensor = PopBackCode<TensorElement<T>>;
+template <typename T>
+using GetItem = GetItemCode<ScalarElement<T>>;
+template <typename T>
+using GetItemTensor = GetItemCode<TensorElement<T>>;
+template <typename T>
+using SetItem = SetItemCode<ScalarElement<T>, false>;
+template <typename T>
+using SetItemTensor = SetItemCode<TensorElement<T>, false>;
 // With resize_if_index_out_of_bounds.
 template <typename T>
-using SetItemOrGrow = SetAt<T, true>;
+using SetItemOrGrow = SetItemCode<ScalarElement<T>, true>;
+template <typename T>
+using SetItemTensorOrGrow = SetItemCode<TensorElement<T>, true>;
 
 struct Length {
   static constexpr absl::string_view kInputs = "o", kOutputs = "x";

@@ -100,7 +100,7 @@ absl::Status ReadVariables(KernelContext& ctx, const ReadAttrs&) {
   return absl::OkStatus();
 }
 
-// For code that is generated, of scalar variables.
+// For code that is generated, of variables that hold scalars and small tensors.
 
 // An operand that is a variable of type T; else null.
 template <typename T>
@@ -123,6 +123,29 @@ struct ReadCode {
   }
 };
 
+// Whether a variable's value can be read, or changed, where it lies, as this small tensor.
+bool IsHere(const Tensor& value, const SmallTensor& tensor) {
+  return value.has_value() && value.shape() == *tensor.shape && value.device() == nullptr;
+}
+template <typename T>
+size_t BytesOf(const SmallTensor& tensor) {
+  return static_cast<size_t>(tensor.shape->num_elements()) * sizeof(T);
+}
+
+template <typename T>
+struct ReadTensorCode {
+  static constexpr absl::string_view kInputs = "o", kOutputs = "e";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    const VariableObject* const variable = VariableOf<T>(operands[0]);
+    if (variable == nullptr) return false;
+    const auto& output = *static_cast<const SmallTensor*>(operands[1]);
+    const Tensor value = variable->Read();
+    if (!IsHere(value, output)) return false;
+    std::memcpy(output.elements, value.raw_data(), BytesOf<T>(output));
+    return true;
+  }
+};
+
 // Also where the old value is to have the new one's shape.
 template <typename T>
 struct AssignCode {
@@ -140,8 +163,41 @@ struct AssignCode {
   }
 };
 
+// `change` changes the elements of the variable, which are of this shape and nobody else's.
+template <typename T, typename Change>
+bool ChangeTensor(void* const* operands, const Change& change) noexcept {
+  VariableObject* const variable = VariableOf<T>(operands[0]);
+  if (variable == nullptr) return false;
+  const auto& input = *static_cast<const SmallTensor*>(operands[1]);
+  const VariableLock lock(*variable);
+  Tensor& value = lock.value(*variable);
+  return IsHere(value, input) && value.IsUnique() && change(value, input);
+}
+
+template <typename T>
+struct AssignTensorCode {
+  static constexpr absl::string_view kInputs = "oe", kOutputs = "";
+  static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+    return ChangeTensor<T>(operands, [](Tensor& value, const SmallTensor& input) {
+      std::memcpy(value.mutable_raw_data(), input.elements, BytesOf<T>(input));
+      return true;
+    });
+  }
+};
+
 template <UpdateOp op>
 struct UpdateCodes {
+  template <typename T>
+  struct CodeOfTensors {
+    static constexpr absl::string_view kInputs = "oe", kOutputs = "";
+    static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
+      return ChangeTensor<T>(operands, [](Tensor& value, const SmallTensor& input) {
+        return UpdateElements(op, DTypeOf<T>, value.mutable_raw_data(), input.elements,
+                              input.shape->num_elements(), 1)
+            .ok();
+      });
+    }
+  };
   template <typename T>
   struct Code {
     static constexpr absl::string_view kInputs = "ox", kOutputs = "";
@@ -199,7 +255,8 @@ absl::Status UpdateResource(KernelContext& ctx, const UpdateAttrs<op>& attrs) {
 
 template <UpdateOp op>
 KernelFactory UpdateKernel() {
-  return WithObjectCode<UpdateCodes<op>::template Code>("dtype", Compute<UpdateResource<op>>());
+  return WithObjectCode<UpdateCodes<op>::template Code, UpdateCodes<op>::template CodeOfTensors>(
+      "dtype", Compute<UpdateResource<op>>());
 }
 
 absl::Status IsInitialized(KernelContext& ctx) {
@@ -310,7 +367,7 @@ void RegisterReads(OpRegistry& ops) {
            .traits = {.effect = Effect::kRead, .role = Role::kReadsAll},
            .shape = ReadShape,
            .gradient = {gradient::PassOn},
-           .kernel = WithObjectCode<ReadCode>("dtype", Compute<ReadVariables>())});
+           .kernel = WithObjectCode<ReadCode, ReadTensorCode>("dtype", Compute<ReadVariables>())});
   ops.Add({.schema =
                "_ReadVariablesOp(resources: N * resource) -> values: dtypes {N: int >= 0; dtypes: "
                "list(type) >= 1}",
@@ -335,14 +392,15 @@ void RegisterReads(OpRegistry& ops) {
 }
 
 void RegisterAssigns(OpRegistry& ops) {
-  ops.Add({.schema = "AssignVariableOp(resource: resource, value: dtype) -> {dtype: type; "
-                     "validate_shape: bool = "
-                     "false}",
-           .doc = "Makes `value` the variable's value.",
-           .traits = {.effect = Effect::kWrite, .role = Role::kAssigns},
-           .shape = AssignShape,
-           .gradient = NotDifferentiable("it changes a variable"),
-           .kernel = WithObjectCode<AssignCode>("dtype", Compute<AssignVariable>())});
+  ops.Add(
+      {.schema = "AssignVariableOp(resource: resource, value: dtype) -> {dtype: type; "
+                 "validate_shape: bool = "
+                 "false}",
+       .doc = "Makes `value` the variable's value.",
+       .traits = {.effect = Effect::kWrite, .role = Role::kAssigns},
+       .shape = AssignShape,
+       .gradient = NotDifferentiable("it changes a variable"),
+       .kernel = WithObjectCode<AssignCode, AssignTensorCode>("dtype", Compute<AssignVariable>())});
   ops.Add({.schema = "AssignAddVariableOp(resource: resource, value: dtype) -> {dtype: type}",
            .doc = "Adds `value` to the variable.",
            .traits = {.effect = Effect::kWrite},
