@@ -112,7 +112,7 @@ def call(function, python, leaves):
     finally:
         _stack.entries.remove(entry)
     if key is not None:
-        entry.outside = outside  # alive as long as their ids are in the key
+        entry.outside = outside or []  # alive as long as their ids are in the key
         known.note(graph, key, entry, not (entry.is_bound or entry.callee.needs_scope))
     return entry.pack(results)
 
