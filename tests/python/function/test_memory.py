@@ -38,7 +38,7 @@ def test_a_loop_that_reads_a_variable():
 
     def step(x):
         with gyre.GradientTape() as tape:
-            for _ in gyre.range(60):
+            for _ in gyre.range(200):  # of many, a third is far less than a half, whoever is ahead
                 x = gyre.tanh(gyre.matmul(x, w) + 0.1)
             loss = gyre.reduce_sum(x)
         return tape.gradient(loss, [w])
