@@ -292,18 +292,21 @@ class Compiler {
     std::vector<uint32_t> inputs;
     // What is handed to branches, loops and calls may be large, and constants, too.
     const bool hands_on = IsStructured(node.kind());
+    // The cheapest question first: others make the node's kernel.
+    const auto fits = [&](Endpoint e) {
+      return IsSmall(function, e, kMaxElementsOfHeavyOps) ||
+             IsSmall(function, e, MaxElementsOf(node)) || IsLittleWork(function, node);
+    };
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Endpoint& input = node.inputs[i];
       const bool is_handed_on = hands_on && static_cast<int>(i) >= NumSelectorInputs(node);
       const bool is_asked_for_its_shape = node.op != nullptr && node.op->traits.computes_shapes;
-      if (!is_handed_on && !is_asked_for_its_shape && !IsLittleWork(function, node) &&
-          !IsSmall(function, input, MaxElementsOf(node)))
+      if (!is_handed_on && !is_asked_for_its_shape && !fits(input))
         return Refuse(function, node, kNotSmall);
       inputs.push_back(registers[input.node][input.slot]);
     }
     for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      if (!hands_on && node.kind() != OpKind::kConst && !IsLittleWork(function, node) &&
-          !IsSmall(function, {node.id, slot}, MaxElementsOf(node)))
+      if (!hands_on && node.kind() != OpKind::kConst && !fits({node.id, slot}))
         return Refuse(function, node, kNotSmall);
     }
     if (!WriteKind(function, node, scope, inputs, depth, outputs)) return false;

@@ -17,7 +17,7 @@ absl::Status GetAlg(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-absl::Status GottenShape(ShapeContext& c) {
+absl::Status ShapesOfSeed(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(PartialShape(Shape::Vector(2)).Intersect(c.input(0)).status());
   GYRE_RETURN_IF_ERROR(KeyAndCounterShape(c));
   if (c.num_outputs() > 2) c.set_output(2, Shape());
@@ -31,7 +31,7 @@ void RegisterStatelessRandomKey(OpRegistry& ops) {
       .schema = "StatelessRandomGetKeyCounter(seed: Tseed) -> key: uint64, counter: uint64 "
                 "{Tseed: indextype = int64}",
       .doc = "The key and the counter that a seed stands for.",
-      .shape = GottenShape,
+      .shape = ShapesOfSeed,
       .gradient = NotDifferentiable("seeds are integers"),
       .kernel = Compute<&GetKeyAndCounter>(),
   });
@@ -39,7 +39,7 @@ void RegisterStatelessRandomKey(OpRegistry& ops) {
       .schema = "StatelessRandomGetKeyCounterAlg(seed: Tseed) -> key: uint64, counter: uint64, "
                 "alg: int32 {Tseed: indextype = int64}",
       .doc = "The key, the counter and the algorithm that a seed stands for.",
-      .shape = GottenShape,
+      .shape = ShapesOfSeed,
       .gradient = NotDifferentiable("seeds are integers"),
       .kernel = Compute<&GetKeyAndCounter>(),
   });

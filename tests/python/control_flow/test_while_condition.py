@@ -30,3 +30,16 @@ def test_a_list_of_one_is_that_one(run):
 def test_what_is_no_scalar_is_refused(run, answer):
     with pytest.raises(TypeError, match="cond of while_loop must return a scalar"):
         run(lambda x: gyre.while_loop(answer, lambda i: i + 1, [x]), gyre.constant(0))
+
+
+def test_shape_invariants_pass_over_what_is_no_tensor():
+    def grow(x):
+        return gyre.while_loop(
+            lambda i, none, x: i < 2,
+            lambda i, none, x: (i + 1, none, gyre.concat([x, x], 0)),
+            (0, None, x),
+            shape_invariants=(gyre.TensorShape([]), None, gyre.TensorShape([None])),
+        )[2]
+
+    x = gyre.ones([1])
+    assert grow(x).shape == [4] and gyre.function(grow)(x).shape == [4]

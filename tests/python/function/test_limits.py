@@ -100,3 +100,19 @@ def test_compiled_loops_end_as_well():
 def test_less_than_nothing_is_no_limit(limits):
     with pytest.raises(ValueError, match="limits needs seconds|must be more than 0"):
         gyre.limits(**limits)
+
+
+@pytest.mark.parametrize("limits", [{"seconds": "1"}, {"bytes": "1 MiB"}])
+def test_a_limit_is_a_number(limits):
+    with pytest.raises(TypeError, match=f"{next(iter(limits))} must be a number, not str"):
+        gyre.limits(**limits)
+
+
+def test_very_small_and_very_large_limits_are_limits():
+    x = gyre.constant(1 << 10)
+    with gyre.limits(bytes=0.5), pytest.raises(gyre.errors.ResourceExhaustedError):
+        large(x)
+    with gyre.limits(seconds=1e-9), pytest.raises(gyre.errors.DeadlineExceededError):
+        forever(gyre.constant(1.0))
+    with gyre.limits(seconds=1e300, bytes=10**30):
+        assert large(x) > 0.0

@@ -224,6 +224,8 @@ def _invariants(shapes, layout):
     flat = []
 
     def walk(part, like):
+        if like is None:
+            return
         if (
             not nest.is_nested(like)
             and nest._kind_of(like, True) is not None
@@ -247,4 +249,5 @@ def _invariants(shapes, layout):
             walk(one, child)
 
     walk(shapes, layout.template)
-    return flat
+    # What is no tensor has no shape.
+    return [dims for dims, leaf in zip(flat, layout.leaves, strict=True) if leaf.dtype is not None]

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 
 from gyre._impl.function import watching
+
+_MOST = 2**62  # what is more is no limit in practice, and does not fit an int64
+
+
+def _at_least_one(limit, unit: int, name: str) -> int:
+    """A limit in whole units, rounded up."""
+    if not isinstance(limit, numbers.Real):
+        raise TypeError(f"{name} must be a number, not {type(limit).__name__}")
+    if not 0 < limit < math.inf:
+        raise ValueError(f"{name} must be more than 0, not {limit!r}")
+    return math.ceil(min(limit, _MOST / unit) * unit)
 
 
 class limits:
@@ -22,19 +34,17 @@ class limits:
     DeadlineExceededError, which says where it was.
     bytes: of tensors that a run holds at once, beside its arguments. More is a
     ResourceExhaustedError, which names the node.
-    Within another `limits` what is said again counts. ValueError for less than nothing."""
+    Within another `limits` what is said again counts. ValueError unless they are more than 0,
+    TypeError unless they are numbers."""
 
     def __init__(self, seconds: float | None = None, bytes: int | None = None):
         if seconds is None and bytes is None:
             raise ValueError("limits needs seconds, bytes, or both")
-        for name, limit in (("seconds", seconds), ("bytes", bytes)):
-            if limit is not None and not (limit > 0 and math.isfinite(limit)):
-                raise ValueError(f"{name} must be more than 0, not {limit!r}")
         self.options = {}
         if seconds is not None:
-            self.options["timeout_ms"] = max(1, math.ceil(seconds * 1000))
+            self.options["timeout_ms"] = _at_least_one(seconds, 1000, "seconds")
         if bytes is not None:
-            self.options["budget_bytes"] = int(bytes)
+            self.options["budget_bytes"] = _at_least_one(bytes, 1, "bytes")
         self._tokens = []
 
     def __enter__(self):
