@@ -1,6 +1,9 @@
 // What the commands write, where one is killed in the middle: the old file or the new one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "cli/gyre.h"
@@ -80,6 +83,24 @@ TEST(KilledWriters, Timelines) {
   EXPECT_EQ(kills, 100);
   ASSERT_EQ(write(), 0);
   EXPECT_THAT(test::FilesBelow(folder.path()), ElementsAre("trace.json"));
+}
+
+// The kernel sends SIGXFSZ to who writes more than a file may hold (ulimit -f): that is an error.
+TEST(LimitedWriters, FailAndLeaveNoUnfinishedFile) {
+  const TempFolder graphs, folder(TempFolder::kInMemory);
+  const std::string graph = GraphOf(graphs, 1), path = folder.Path("y.npy");
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_DFL);  // also where who started the tests ignores it
+    const rlimit small = {1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &small);
+    _exit(Gyre({"run", graph, "--fetch", "y", "--out", path}).code);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_THAT(test::FilesBelow(folder.path()), ElementsAre());
 }
 
 // Unlike what is killed, what is ended by these signals leaves nothing to the next writer.

@@ -275,3 +275,13 @@ def test_an_array_that_something_is_left_of_is_read():
         return array.stack(), other.stack()
 
     assert [rows.numpy().tolist() for rows in f(ONE)] == [[1, 0], [1, 2]]
+
+
+@pytest.mark.parametrize("fold", [gyre.foldl, gyre.foldr, gyre.scan])
+def test_folds_without_rows_need_an_initializer(fold):
+    def over(rows):
+        return fold(lambda a, b: a + b, rows)
+
+    for run in (over, gyre.function(over)):
+        with pytest.raises(ValueError, match=f"{fold.__name__} at .* no rows.* initializer"):
+            run(gyre.zeros([0]))

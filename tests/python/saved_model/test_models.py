@@ -33,6 +33,8 @@ def test_what_is_not_loaded_is_refused_by_naming_what_is(layers):
     with pytest.raises(AttributeError) as caught:
         layers.power_of(gyre.ones([1, 3]))
     assert "no attribute 'power_of'" in str(caught.value)
+    with pytest.raises(KeyError, match="no signature 'pow'; it has: .*'power'"):
+        layers.signatures["pow"]
     assert ".signatures['power']" in str(caught.value) and ".variables (" in str(caught.value)
     assert layers.variables[0].name.partition(":")[0] in str(caught.value)
     assert not hasattr(layers, "_anything") and not hasattr(layers, "__len__")
