@@ -33,20 +33,22 @@ absl::StatusOr<PartialShape> CommonShape(const PartialShape& features, const Par
   return common;
 }
 
-template <typename T>
-void CrossEntropyRow(const SoftmaxRow<T>& features, const SoftmaxRow<T>& labels, T* loss,
-                     T* backprop) {
+template <typename T, typename MustStop>
+void CrossEntropyRow(const SoftmaxRow<T>& features, const SoftmaxRow<T>& labels,
+                     const MustStop& must_stop, T* loss, T* backprop) {
   using F = RowType<T>;
-  const F max = MaxOf(features);
-  const F sum = SumExponentials(features, max, backprop);
+  const F max = MaxOf(features, must_stop);
+  const F sum = SumExponentials(features, max, must_stop, backprop);
   const F log_sum = std::log(sum);
-  Normalize(features, max, sum, backprop);
+  Normalize(features, max, sum, must_stop, backprop);
   F total = 0;
-  for (int64_t j = 0; j < features.n; ++j) {
-    const F label = labels[j];
-    total += label * (log_sum - (features[j] - max));
-    backprop[j] = static_cast<T>(static_cast<F>(backprop[j]) - label);
-  }
+  InStretches(features.n, must_stop, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      const F label = labels[j];
+      total += label * (log_sum - (features[j] - max));
+      backprop[j] = static_cast<T>(static_cast<F>(backprop[j]) - label);
+    }
+  });
   *loss = static_cast<T>(total);
 }
 
@@ -68,13 +70,15 @@ struct CrossEntropyKernel {
     T* loss_data = static_cast<T*>(loss.mutable_raw_data());
     T* backprop_data = static_cast<T*>(backprop.mutable_raw_data());
     const int64_t grain = std::max<int64_t>(1, kSoftmaxGrain / std::max<int64_t>(1, classes));
+    const auto must_stop = [&] { return !ctx.Poll().ok(); };
     GYRE_RETURN_IF_ERROR(ctx.ParallelRun(batch, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const SoftmaxRow<T> row{x_data + i * x.row_stride, x.column_stride, classes};
         const SoftmaxRow<T> label{y_data + i * y.row_stride, y.column_stride, classes};
-        CrossEntropyRow(row, label, loss_data + i, backprop_data + i * classes);
+        CrossEntropyRow(row, label, must_stop, loss_data + i, backprop_data + i * classes);
       }
     }));
+    GYRE_RETURN_IF_ERROR(ctx.Poll());  // rows may have ended half-way
     ctx.set_output(0, std::move(loss));
     ctx.set_output(1, std::move(backprop));
     return absl::OkStatus();
@@ -115,18 +119,20 @@ struct SparseCrossEntropyKernel {
     T* loss_data = static_cast<T*>(loss.mutable_raw_data());
     T* backprop_data = static_cast<T*>(backprop.mutable_raw_data());
     const int64_t grain = std::max<int64_t>(1, kSoftmaxGrain / std::max<int64_t>(1, classes));
+    const auto must_stop = [&] { return !ctx.Poll().ok(); };
     GYRE_RETURN_IF_ERROR(ctx.ParallelRun(batch, grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const SoftmaxRow<T> row{x + i * classes, 1, classes};
         T* gradient = backprop_data + i * classes;
-        const F max = MaxOf(row);
-        const F sum = SumExponentials(row, max, gradient);
-        Normalize(row, max, sum, gradient);
+        const F max = MaxOf(row, must_stop);
+        const F sum = SumExponentials(row, max, must_stop, gradient);
+        Normalize(row, max, sum, must_stop, gradient);
         T& own = gradient[labels[i]];
         own = static_cast<T>(static_cast<F>(own) - F{1});
         loss_data[i] = static_cast<T>(std::log(sum) - (row[labels[i]] - max));
       }
     }));
+    GYRE_RETURN_IF_ERROR(ctx.Poll());  // rows may have ended half-way
     ctx.set_output(0, std::move(loss));
     ctx.set_output(1, std::move(backprop));
     return absl::OkStatus();

@@ -1,7 +1,8 @@
 // The numerically safe softmax of one row, shared by the softmaxes and the cross entropies.
 //
 // Rows are walked in tiles, so that the memory needed does not grow with them, and always in the
-// same order. Pure functions; any thread.
+// same order. Long ones end half-way, with no result, once `must_stop` says so. Pure functions; any
+// thread.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +29,27 @@ struct SoftmaxRow {
   RowType<T> operator[](int64_t j) const { return static_cast<RowType<T>>(data[j * stride]); }
 };
 
-template <typename T>
-RowType<T> MaxOf(const SoftmaxRow<T>& row) {
+// Of rows that are short: nobody need be asked.
+struct NeverStops {
+  bool operator()() const { return false; }
+};
+
+// Calls part(begin, end) for one stretch of a row of n after the other, and asks in between.
+template <typename MustStop, typename Part>
+void InStretches(int64_t n, const MustStop& must_stop, const Part& part) {
+  constexpr int64_t kStretch = int64_t{1} << 16;
+  for (int64_t begin = 0; begin < n; begin += kStretch) {
+    if (begin > 0 && must_stop()) return;
+    part(begin, std::min(n, begin + kStretch));
+  }
+}
+
+template <typename T, typename MustStop>
+RowType<T> MaxOf(const SoftmaxRow<T>& row, const MustStop& must_stop) {
   RowType<T> max = -std::numeric_limits<RowType<T>>::infinity();
-  for (int64_t j = 0; j < row.n; ++j) max = std::max(max, row[j]);
+  InStretches(row.n, must_stop, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) max = std::max(max, row[j]);
+  });
   return max;
 }
 
@@ -53,24 +71,28 @@ F SumOf(const F* x, int64_t n) {
 
 // Calls visit(begin, count, exps) for tiles of the row, with exps[j] = exp(row[begin + j] - max).
 // Where the maximum is infinite there are NaNs among them.
-template <typename T, typename Visit>
-void ForExponentials(const SoftmaxRow<T>& row, RowType<T> max, const Visit& visit) {
+template <typename T, typename MustStop, typename Visit>
+void ForExponentials(const SoftmaxRow<T>& row, RowType<T> max, const MustStop& must_stop,
+                     const Visit& visit) {
   constexpr int64_t kTile = 512;
   static const UnaryRow exponentiate = simd::FindRow(simd::UnaryOp::kExp, DTypeOf<RowType<T>>);
   RowType<T> exps[kTile];
-  for (int64_t begin = 0; begin < row.n; begin += kTile) {
-    const int64_t count = std::min(kTile, row.n - begin);
-    for (int64_t j = 0; j < count; ++j) exps[j] = row[begin + j] - max;
-    exponentiate(exps, exps, count);
-    visit(begin, count, exps);
-  }
+  InStretches(row.n, must_stop, [&](int64_t first, int64_t end) {
+    for (int64_t begin = first; begin < end; begin += kTile) {
+      const int64_t count = std::min(kTile, end - begin);
+      for (int64_t j = 0; j < count; ++j) exps[j] = row[begin + j] - max;
+      exponentiate(exps, exps, count);
+      visit(begin, count, exps);
+    }
+  });
 }
 
 // The sum of exp(row[j] - max). Where T needs no conversion, `exps` is filled with the summands.
-template <typename T>
-RowType<T> SumExponentials(const SoftmaxRow<T>& row, RowType<T> max, T* exps) {
+template <typename T, typename MustStop>
+RowType<T> SumExponentials(const SoftmaxRow<T>& row, RowType<T> max, const MustStop& must_stop,
+                           T* exps) {
   RowType<T> sum = 0;
-  ForExponentials(row, max, [&](int64_t begin, int64_t count, const RowType<T>* tile) {
+  ForExponentials(row, max, must_stop, [&](int64_t begin, int64_t count, const RowType<T>* tile) {
     sum += SumOf(tile, count);
     if constexpr (!kIsSmallFloat<T>) std::copy_n(tile, count, exps + begin);
   });
@@ -78,14 +100,17 @@ RowType<T> SumExponentials(const SoftmaxRow<T>& row, RowType<T> max, T* exps) {
 }
 
 // After SumExponentials: out[j] = exp(row[j] - max) / sum, where `out` is its `exps`.
-template <typename T>
-void Normalize(const SoftmaxRow<T>& row, RowType<T> max, RowType<T> sum, T* out) {
+template <typename T, typename MustStop>
+void Normalize(const SoftmaxRow<T>& row, RowType<T> max, RowType<T> sum, const MustStop& must_stop,
+               T* out) {
   if constexpr (kIsSmallFloat<T>) {
-    ForExponentials(row, max, [&](int64_t begin, int64_t count, const RowType<T>* tile) {
+    ForExponentials(row, max, must_stop, [&](int64_t begin, int64_t count, const RowType<T>* tile) {
       for (int64_t j = 0; j < count; ++j) out[begin + j] = static_cast<T>(tile[j] / sum);
     });
   } else {
-    for (int64_t j = 0; j < row.n; ++j) out[j] /= sum;
+    InStretches(row.n, must_stop, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) out[j] /= sum;
+    });
   }
 }
 

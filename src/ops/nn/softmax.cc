@@ -10,25 +10,22 @@
 namespace gyre {
 namespace {
 
-// `out` may be the row itself. Stops half-way when the run is cancelled; `ctx` is null for rows of
-// at most kSoftmaxGrain.
-template <typename T, bool kLog>
-void ComputeRow(const KernelContext* ctx, const SoftmaxRow<T>& row, T* out) {
-  const auto must_stop = [&] { return row.n > kSoftmaxGrain && !ctx->Poll().ok(); };
-  const RowType<T> max = MaxOf(row);
-  if (must_stop()) return;
+// `out` may be the row itself.
+template <typename T, bool kLog, typename MustStop>
+void ComputeRow(const SoftmaxRow<T>& row, const MustStop& must_stop, T* out) {
+  const RowType<T> max = MaxOf(row, must_stop);
   if constexpr (kLog) {
     RowType<T> sum = 0;
-    ForExponentials(row, max, [&](int64_t, int64_t count, const RowType<T>* exps) {
+    ForExponentials(row, max, must_stop, [&](int64_t, int64_t count, const RowType<T>* exps) {
       sum += SumOf(exps, count);
     });
-    if (must_stop()) return;
     const RowType<T> log_sum = std::log(sum);
-    for (int64_t j = 0; j < row.n; ++j) out[j] = static_cast<T>(row[j] - max - log_sum);
+    InStretches(row.n, must_stop, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) out[j] = static_cast<T>(row[j] - max - log_sum);
+    });
   } else {
-    const RowType<T> sum = SumExponentials(row, max, out);
-    if (must_stop()) return;
-    Normalize(row, max, sum, out);
+    const RowType<T> sum = SumExponentials(row, max, must_stop, out);
+    Normalize(row, max, sum, must_stop, out);
   }
 }
 
@@ -45,13 +42,14 @@ absl::Status RunSoftmax(KernelContext& ctx) {
     const int64_t grain = std::max<int64_t>(1, kSoftmaxGrain / n);
     const T* from = logits.values<T>().data();
     T* to = out.mutable_values<T>().data();
+    const auto must_stop = [&] { return !ctx.Poll().ok(); };
     GYRE_RETURN_IF_ERROR(
         ctx.ParallelRun(out.num_elements() / n, grain, [&](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
-            ComputeRow<T, kLog>(&ctx, SoftmaxRow<T>{from + i * n, 1, n}, to + i * n);
+            ComputeRow<T, kLog>(SoftmaxRow<T>{from + i * n, 1, n}, must_stop, to + i * n);
           }
         }));
-    GYRE_RETURN_IF_ERROR(ctx.Poll());  // ComputeRow stops half-way when cancelled
+    GYRE_RETURN_IF_ERROR(ctx.Poll());  // rows may have ended half-way
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
@@ -65,8 +63,8 @@ template <typename T, bool kLog>
 void RunRows(const void* plan, const void* const* inputs, void* const* outputs) {
   const auto [count, size] = *static_cast<const Rows*>(plan);
   for (int64_t i = 0; i < count; ++i)
-    ComputeRow<T, kLog>(nullptr, {static_cast<const T*>(inputs[0]) + i * size, 1, size},
-                        static_cast<T*>(outputs[0]) + i * size);
+    ComputeRow<T, kLog>(SoftmaxRow<T>{static_cast<const T*>(inputs[0]) + i * size, 1, size},
+                        NeverStops(), static_cast<T*>(outputs[0]) + i * size);
 }
 template <typename T, bool kLog>
 std::optional<DenseCode> SoftmaxDense(absl::Span<const DenseOperand> inputs,
