@@ -290,13 +290,16 @@ class Report {
   }
   void PrintNative(const sequential::NativeShare& native) {
     streams_.out << "native: " << Share(native.native_loops, native.loops) << " loops and "
-                 << Share(native.native_conditionals, native.conditionals)
-                 << " conditionals, which are those within such loops\n";
-    std::vector<std::pair<int, std::string>> others;
-    for (const auto& [why, count] : native.why_not) others.emplace_back(-count, why);
-    std::sort(others.begin(), others.end());
-    for (const auto& [count, why] : others)
-      streams_.out << absl::StrFormat("  %6d loops run as tokens: %s\n", -count, why);
+                 << Share(native.native_conditionals, native.conditionals) << " conditionals\n";
+    PrintTokens("loops", native.why_no_loop);
+    PrintTokens("conditionals", native.why_no_conditional);
+  }
+  void PrintTokens(absl::string_view what, const std::map<std::string, int>& why_not) {
+    std::vector<std::pair<int, std::string>> counts;
+    for (const auto& [why, count] : why_not) counts.emplace_back(-count, why);
+    std::sort(counts.begin(), counts.end());
+    for (const auto& [count, why] : counts)
+      streams_.out << absl::StrFormat("  %6d %s run as tokens: %s\n", -count, what, why);
   }
 
   void PrintSlowest() {

@@ -33,6 +33,7 @@ enum class Action : uint8_t {
   kObject,       // inputs to outputs, tensors among them, by `object`; or else as kCall
   kMove,         // inputs[0] to `output`
   kLeave,        // stops before this instruction unless inputs[0] is true
+  kEnd,          // stops before this instruction, the last one of a region that is no loop
   kJump,         // to targets[0]
   kJumpUnless,   // to targets[0] unless inputs[0] is true
   kJumpByIndex,  // to the one of `targets` that inputs[0], an int32, counts to; else the last
@@ -102,7 +103,8 @@ struct Region {
   // The same of tensors that calls of the region make: of these shapes, or native code stops there.
   std::vector<uint32_t> made;
   // By number, where the iterations of a loop start. Its instructions are those from there to its
-  // kAgain; loops lie within each other. Native code can be entered at each that it has code for.
+  // kAgain; loops lie within each other. 0 is the whole region, which ends with kEnd where it is no
+  // loop. Native code can be entered at each that it has code for.
   std::vector<uint32_t> starts;
 
   // Gives each cell its place in the frame.

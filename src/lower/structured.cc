@@ -20,7 +20,7 @@ void Expander::ExpandStructured(ExpandedBody& body, const Node& node) {
     const std::vector<Callee> callees = CalleesOf(program_, node);
     if (callees.empty() || !CanInline(node, callees[0], body)) return KeepCall(body, node);
   }
-  if (IsLoop(node.kind()) && options_.keeps && options_.keeps(*body.function, node))
+  if (node.kind() != OpKind::kCall && options_.keeps && options_.keeps(*body.function, node))
     return CopyNode(body, node);
   Structured structured;
   Admit(body, node, structured);

@@ -64,8 +64,8 @@ TEST(ExplainLoops, SaysWhatStandsInTheWay) {
                           "program or has no kernel"));
 }
 
-// A loop whose body has a conditional, and one that calls the host program; a function that nobody
-// calls counts for nothing.
+// A loop whose body has a conditional, and one that calls the host program, whose conditional is
+// native by itself; a function that nobody calls counts for nothing.
 TEST(CountNative, CountsLoopsAndConditionals) {
   const std::string extra = R"(
 func @yes(%x: float32) -> (y: float32) {
@@ -93,17 +93,18 @@ func @unused(%x: float32) -> (y: float32) {
   EXPECT_EQ(native.native_loops, 1);
   EXPECT_EQ(native.conditionals, 1);
   EXPECT_EQ(native.native_conditionals, 1);
-  EXPECT_TRUE(native.why_not.empty());
+  EXPECT_TRUE(native.why_no_loop.empty());
+  EXPECT_TRUE(native.why_no_conditional.empty());
   sequential::NativeShare all = count(
       "%p = Less(%x, %x) : bool\n"
       "%z = If(%p, %x) then_branch=@yes else_branch=@no : float32\n"
       "%f = PyFunc(%z) token=\"f\" Tin=[float32] Tout=[]\n%y = Neg(%z) : float32");
   EXPECT_EQ(all.native_loops, 0);
-  EXPECT_EQ(all.native_conditionals, 0);
+  EXPECT_EQ(all.native_conditionals, 1);  // by itself
   all.Add(native);
   EXPECT_EQ(all.loops, 2);
-  EXPECT_EQ(all.native_conditionals, 1);
-  EXPECT_THAT(all.why_not,
+  EXPECT_EQ(all.native_conditionals, 2);
+  EXPECT_THAT(all.why_no_loop,
               ElementsAre(Pair("PyFunc waits, calls the host program or has no kernel", 1)));
 }
 

@@ -36,7 +36,8 @@ Native NativeOf(const std::string& text) {
   Native made{SessionFor(text), nullptr, nullptr};
   lower::ProgramFacts facts(made.session->program());
   facts.InferMainShapes({});
-  made.loop = sequential::CompileLoop(facts, *made.session->program().main().FindNode("loop"));
+  const Function& main = made.session->program().main();
+  made.loop = sequential::CompileLoop(facts, main, *main.FindNode("loop"));
   if (made.loop == nullptr) return made;
   made.native = std::make_shared<sequential::NativeLoop>();
   if (!made.native->MakeRegion(*made.loop)) made.native = nullptr;

@@ -53,7 +53,7 @@ inline bool RunsOnRegisters(const std::string& text) {
   lower::ProgramFacts facts(session->program());
   const Function& main = session->program().main();
   facts.InferMainShapes({Endpoint{main.FindNode("n")->id, 0}, Endpoint{main.FindNode("x")->id, 0}});
-  return sequential::CompileLoop(facts, *main.FindNode("loop")) != nullptr;
+  return sequential::CompileLoop(facts, main, *main.FindNode("loop")) != nullptr;
 }
 
 // On registers, as native code and as tokens `text` gives what the reference engine gives, to the

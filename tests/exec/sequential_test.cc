@@ -27,7 +27,7 @@ Compiled Compile(const std::string& text) {
   lower::ProgramFacts facts(compiled.session->program());
   const Function& main = compiled.session->program().main();
   facts.InferMainShapes({Endpoint{main.FindNode("n")->id, 0}, Endpoint{main.FindNode("x")->id, 0}});
-  compiled.loop = sequential::CompileLoop(facts, *main.FindNode("loop"));
+  compiled.loop = sequential::CompileLoop(facts, main, *main.FindNode("loop"));
   return compiled;
 }
 constexpr char kMul[] = "Mul(%x, %x) : float32";

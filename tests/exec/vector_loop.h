@@ -58,7 +58,8 @@ inline int NumCalls(const std::string& text) {
   const std::unique_ptr<Session> session = SessionFor(text);
   lower::ProgramFacts facts(session->program());
   facts.InferMainShapes({});
-  const auto loop = sequential::CompileLoop(facts, *session->program().main().FindNode("loop"));
+  const auto loop = sequential::CompileLoop(facts, session->program().main(),
+                                            *session->program().main().FindNode("loop"));
   if (loop == nullptr) return -1;
   const auto native = std::make_shared<sequential::NativeLoop>();
   if (!native->MakeRegion(*loop)) return -2;

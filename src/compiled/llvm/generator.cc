@@ -53,7 +53,7 @@ class Generator {
     do {
       const std::string name = "at" + std::to_string(start_ + blocks_.size());
       blocks_.push_back(llvm::BasicBlock::Create(context_, name, function_));
-    } while (!IsAgainOf(start_ + static_cast<uint32_t>(blocks_.size()) - 1, loop_));
+    } while (!IsEndOf(start_ + static_cast<uint32_t>(blocks_.size()) - 1, loop_));
     WriteEntry();
     for (uint32_t at = start_; IsInside(at); ++at) {
       b_.SetInsertPoint(blocks_[at - start_]);
@@ -62,9 +62,9 @@ class Generator {
   }
 
  private:
-  bool IsAgainOf(uint32_t at, uint32_t loop) const {
-    return region_.instructions[at].action == Action::kAgain &&
-           region_.instructions[at].loop == loop;
+  bool IsEndOf(uint32_t at, uint32_t loop) const {
+    const Instruction& op = region_.instructions[at];
+    return op.action == Action::kEnd || (op.action == Action::kAgain && op.loop == loop);
   }
   bool IsInside(uint32_t at) const { return at >= start_ && at - start_ < blocks_.size(); }
   bool IsCell(uint32_t reg) const { return region_.cells[reg].element_bytes != 0; }
@@ -394,6 +394,9 @@ class Generator {
         return WriteMove(at, op);
       case Action::kLeave:
         return Branch(IsTrue(op.inputs[0]), BlockAt(at + 1), StopBefore(at, at));
+      case Action::kEnd:
+        b_.CreateBr(StopBefore(at, at));
+        return;
       case Action::kJump:
         b_.CreateBr(BlockAt(op.targets[0]));
         return;
@@ -709,7 +712,7 @@ std::vector<uint32_t> LoopsToGenerate(const Region& region) {
   size_t size = 0;
   for (uint32_t at = 0; at < region.instructions.size(); ++at) {
     const Instruction& op = region.instructions[at];
-    if (op.action != Action::kAgain) continue;
+    if (op.action != Action::kAgain && op.action != Action::kEnd) continue;
     const size_t of_loop = at + 1 - region.starts[op.loop];
     op.loop == 0 ? void(size = of_loop) : others.push_back({of_loop, op.loop});
   }

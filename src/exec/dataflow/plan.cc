@@ -160,7 +160,7 @@ class Builder {
   }
 
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
-    if (IsLoop(node.kind())) {
+    if (IsLoop(node.kind()) || IsConditional(node.kind())) {
       if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
         p.opcode = Opcode::kLoop;
         p.run = &sequential::RunLoop;
@@ -502,7 +502,7 @@ absl::StatusOr<Lowered> Plan::LowerFunction(lower::ProgramFacts& facts, const Fu
                                             const RunSignature& signature) {
   LowerOptions options;
   if (options_.keeps_loops) {
-    options.keeps = [&](const Function&, const Node& loop) { return KeepsLoop(facts, loop); };
+    options.keeps = [&](const Function& in, const Node& node) { return Keeps(facts, in, node); };
   }
   return Lower(facts, function, signature, options);
 }
@@ -528,20 +528,26 @@ int Plan::num_kept_loops() const {
       absl::c_count_if(loops_, [](const auto& loop) { return loop.second != nullptr; }));
 }
 
-bool Plan::KeepsLoop(lower::ProgramFacts& facts, const Node& loop) {
-  const auto [it, is_new] = loops_.try_emplace(&loop);
+bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Node& node) {
+  const bool compiles = options_.compile.mode == CompileMode::kAlways;
+  const bool is_loop = IsLoop(node.kind());
+  if (!is_loop && !compiles) return false;  // interpreted, it would gain nothing
+  const auto [it, is_new] = loops_.try_emplace(&node);
   if (!is_new) return it->second != nullptr;
-  const std::shared_ptr<sequential::RegisterLoop> made = sequential::CompileLoop(facts, loop);
-  it->second = made;
-  if (made == nullptr || options_.compile.mode == CompileMode::kNever) return made != nullptr;
-  made->native = std::make_shared<sequential::NativeLoop>(options_.compile.at_once_after);
-  if (options_.compile.mode == CompileMode::kAlways) {
+  const std::shared_ptr<sequential::RegisterLoop> made =
+      sequential::CompileLoop(facts, function, node);
+  if (made == nullptr) return false;
+  if (options_.compile.mode != CompileMode::kNever)
+    made->native = std::make_shared<sequential::NativeLoop>(options_.compile.at_once_after);
+  if (compiles) {
     if (!made->native->MakeRegion(*made)) {
+      if (!is_loop) return false;
       made->native = nullptr;
     } else if (compiled_.ok()) {
       compiled_ = made->native->Compile();
     }
   }
+  it->second = made;
   return true;
 }
 

@@ -33,7 +33,7 @@ using InputSlot = Index<struct InputSlotTag>;    // among the inputs of an itera
 using CountIndex = Index<struct CountIndexTag>;  // among the counts of an iteration
 using ExitIndex = Index<struct ExitIndexTag>;    // among the Exits of a frame
 
-// Loops that are nodes, compiled; null: those that are not.
+// Loops and conditionals that are nodes, compiled; null: those that are not.
 using KeptLoops = HashMap<const Node*, std::shared_ptr<const sequential::RegisterLoop>>;
 
 // What firing a node means. Those above kKernel are done in place where their inputs are as usual,
@@ -52,7 +52,7 @@ enum class Opcode : uint8_t {
   kToBool,
   kPlainKernel,  // as kKernel: with one output, and without a tag, a reference or a life when dead
   kKernel,
-  kLoop,  // as kKernel: a loop on registers, which may pause
+  kLoop,  // as kKernel: a loop or conditional on registers, which may pause
   kAsyncKernel,
   kCall,
   kArg,
@@ -192,7 +192,8 @@ class Plan {
   static absl::StatusOr<std::unique_ptr<Plan>> MakePart(std::shared_ptr<const Program> program,
                                                         Lowered part, const KernelFactory& kernels);
   const FunctionPlan& main() const { return *main_; }
-  // Loops that are nodes, and those that could not be, once for each that the program has.
+  // Loops and conditionals that are nodes, and those that could not be, once for each that the
+  // program has.
   int num_kept_loops() const;
   int num_other_loops() const { return static_cast<int>(loops_.size()) - num_kept_loops(); }
   // Pools of iterations that a run needs; outputs of the node that has most.
@@ -214,7 +215,7 @@ class Plan {
   absl::Status BindCallee(const Node& node, NodeInfo& info);
   absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
 
-  bool KeepsLoop(lower::ProgramFacts& facts, const Node& loop);
+  bool Keeps(lower::ProgramFacts& facts, const Function& function, const Node& node);
 
   const Options options_;
   absl::Status compiled_;  // the first error of compiling a loop

@@ -31,8 +31,8 @@ constexpr absl::string_view kNotSmall = "handles what is not known to be small";
 
 class Compiler {
  public:
-  Compiler(lower::ProgramFacts& facts, const Node& node)
-      : facts_(facts), node_(node), loop_(std::make_shared<RegisterLoop>()) {
+  Compiler(lower::ProgramFacts& facts, const Function& function, const Node& node)
+      : facts_(facts), function_(function), node_(node), loop_(std::make_shared<RegisterLoop>()) {
     loop_->node = &node;
   }
 
@@ -50,12 +50,27 @@ class Compiler {
   using Registers = std::vector<std::vector<uint32_t>>;
 
   bool Write() {
-    const auto num_variables = static_cast<uint32_t>(node_.num_outputs());
-    if (num_variables == 0) return Refuse("it has no variables");
-    loop_->num_bounds = static_cast<uint32_t>(NumSelectorInputs(node_));
-    const std::vector<uint32_t> variables = InARow(NewRegisters(num_variables), num_variables);
+    const auto num_outputs = static_cast<uint32_t>(node_.num_outputs());
+    if (num_outputs == 0) return Refuse("it has no results");
+    const bool is_loop = IsLoop(node_.kind());
+    loop_->num_bounds =
+        static_cast<uint32_t>(is_loop ? NumSelectorInputs(node_) : node_.inputs.size());
+    const std::vector<uint32_t> outputs = InARow(NewRegisters(num_outputs), num_outputs);
     const std::vector<uint32_t> bounds = InARow(NewRegisters(loop_->num_bounds), loop_->num_bounds);
-    return WriteLoop(node_, -1, bounds, variables, 0) && FitsLimits();
+    return (is_loop ? WriteLoop(node_, -1, bounds, outputs, 0)
+                    : WriteConditional(bounds, outputs)) &&
+           FitsLimits();
+  }
+
+  bool WriteConditional(const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs) {
+    loop_->loops.push_back({0, &node_, -1});
+    for (size_t i = 0; i < inputs.size(); ++i) NoteType(function_, node_.inputs[i], inputs[i]);
+    Emit(Action::kStart, {});
+    loop_->loops[0].start = static_cast<uint32_t>(loop_->code.size());
+    if (!WriteBranches(function_, node_, -1, inputs, 0, outputs)) return false;
+    NoteTypes(function_, node_, outputs);
+    Emit(Action::kEnd, {});
+    return true;
   }
 
   // False, with the first reason of all.
@@ -364,25 +379,27 @@ class Compiler {
         return WriteCall(node, scope, inputs, depth, outputs);
       default:
         if (IsLoop(node.kind())) return WriteInnerLoop(node, scope, inputs, depth, outputs);
-        return IsConditional(node.kind()) &&
-               WriteBranches(function, node, scope, inputs, depth, outputs);
+        if (!IsConditional(node.kind())) return false;
+        outputs = InARow(NewRegisters(static_cast<uint32_t>(node.num_outputs())),
+                         static_cast<uint32_t>(node.num_outputs()));
+        return WriteBranches(function, node, scope, inputs, depth, outputs);
     }
   }
 
   // Says of the registers of the node's outputs which are scalars, and which small tensors.
   void NoteTypes(const Function& function, const Node& node, absl::Span<const uint32_t> registers) {
-    for (int slot = 0; slot < node.num_outputs(); ++slot) {
-      const Endpoint e = {node.id, slot};
-      const DType dtype = TypeOf(function, e);
-      if (!IsTrivial(dtype) || IsComplex(dtype) || DTypeSize(dtype) > sizeof(uint64_t)) continue;
-      if (scalars_.contains({&function, e}) || IsScalar(function, e)) {
-        loop_->scalar_types[registers[slot]] = dtype;
-        continue;
-      }
-      const std::optional<Shape> shape = facts_.KnownShape(function, e);
-      if (shape && shape->num_elements() > 0)
-        loop_->tensor_types[registers[slot]] = {dtype, *shape};
+    for (int slot = 0; slot < node.num_outputs(); ++slot)
+      NoteType(function, {node.id, slot}, registers[slot]);
+  }
+  void NoteType(const Function& function, Endpoint e, uint32_t reg) {
+    const DType dtype = TypeOf(function, e);
+    if (!IsTrivial(dtype) || IsComplex(dtype) || DTypeSize(dtype) > sizeof(uint64_t)) return;
+    if (scalars_.contains({&function, e}) || IsScalar(function, e)) {
+      loop_->scalar_types[reg] = dtype;
+      return;
     }
+    const std::optional<Shape> shape = facts_.KnownShape(function, e);
+    if (shape && shape->num_elements() > 0) loop_->tensor_types[reg] = {dtype, *shape};
   }
 
   bool WritePlain(const Node& node, int scope, const std::vector<uint32_t>& inputs,
@@ -423,7 +440,7 @@ class Compiler {
     return WriteFunction(callees[0], {scope, &node, 0, nullptr, LoopOf(scope)},
                          inputs.subspan(NumSelectorInputs(node)), depth + 1, outputs);
   }
-  uint32_t LoopOf(int scope) const { return loop_->scopes[scope].loop; }
+  uint32_t LoopOf(int scope) const { return scope < 0 ? 0 : loop_->scopes[scope].loop; }
 
   bool WriteInnerLoop(const Node& node, int scope, absl::Span<const uint32_t> inputs, int depth,
                       std::vector<uint32_t>& outputs) {
@@ -437,16 +454,13 @@ class Compiler {
 
   // if:   jump unless p to else;  drop; then …; outputs := …; jump to end;  else: drop; …  end:
   bool WriteBranches(const Function& function, const Node& node, int scope,
-                     absl::Span<const uint32_t> inputs, int depth, std::vector<uint32_t>& outputs) {
+                     const std::vector<uint32_t>& inputs, int depth,
+                     const std::vector<uint32_t>& outputs) {
     const bool is_if = SelectorOf(node) == Selector::kPredicate;
     if (is_if ? !IsBool(function, node.inputs[0]) : !IsScalar(function, node.inputs[0]))
       return Refuse(function, node, "chooses by what is not known to be a scalar");
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
     if (callees.empty()) return false;
-    outputs.resize(node.num_outputs());
-    const uint32_t first = NewRegisters(static_cast<uint32_t>(outputs.size()));
-    for (size_t slot = 0; slot < outputs.size(); ++slot)
-      outputs[slot] = first + static_cast<uint32_t>(slot);
     const size_t fork = loop_->code.size();
     Emit(is_if ? Action::kJumpUnless : Action::kJumpByIndex, {inputs[0]});
     std::vector<size_t> ends;
@@ -460,7 +474,8 @@ class Compiler {
       Emit(Action::kDrop, {});
       std::vector<uint32_t> results;
       const LoopScope branch = {scope, &node, static_cast<int>(number), nullptr, LoopOf(scope)};
-      if (!WriteFunction(callees[number], branch, inputs.subspan(1), depth + 1, results))
+      if (!WriteFunction(callees[number], branch, absl::MakeSpan(inputs).subspan(1), depth + 1,
+                         results))
         return false;
       for (size_t slot = 0; slot < outputs.size(); ++slot) EmitMove(outputs[slot], results[slot]);
       ends.push_back(loop_->code.size());
@@ -580,6 +595,7 @@ class Compiler {
   }
 
   lower::ProgramFacts& facts_;
+  const Function& function_;  // in which the node stands
   const Node& node_;
   const std::shared_ptr<RegisterLoop> loop_;
   int num_kernels_ = 0;
@@ -590,9 +606,9 @@ class Compiler {
 
 }  // namespace
 
-std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop,
-                                          std::string* why) {
-  Compiler compiler(facts, loop);
+std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Function& function,
+                                          const Node& node, std::string* why) {
+  Compiler compiler(facts, function, node);
   std::shared_ptr<RegisterLoop> made = compiler.Compile();
   if (made == nullptr && why != nullptr)
     *why = compiler.why().empty() ? "it cannot be expanded" : compiler.why();

@@ -67,29 +67,31 @@ void NativeShare::Add(const NativeShare& other) {
   native_loops += other.native_loops;
   conditionals += other.conditionals;
   native_conditionals += other.native_conditionals;
-  for (const auto& [why, count] : other.why_not) why_not[why] += count;
+  for (const auto& [why, count] : other.why_no_loop) why_no_loop[why] += count;
+  for (const auto& [why, count] : other.why_no_conditional) why_no_conditional[why] += count;
 }
 
 NativeShare CountNative(const Program& program) {
   lower::ProgramFacts facts(program);
   facts.InferMainShapes({});
   NativeShare share;
-  HashSet<const Node*> native_loops;
-  HashSet<const Function*> native;  // functions that native loops lead to
-  std::vector<std::pair<const Node*, std::string>> others;
-  std::vector<std::pair<const Function*, const Node*>> conditionals_of;
+  HashSet<const Function*> native;  // functions that native code leads to
+  struct Other {
+    const Function* function;
+    const Node* node;
+    std::string why;
+  };
+  std::vector<Other> others;
   for (const Function* const function : Reached(program, program.main())) {
     for (const Node& node : function->nodes) {
-      if (IsConditional(node.kind())) conditionals_of.emplace_back(function, &node);
-      if (!IsLoop(node.kind())) continue;
-      ++share.loops;
+      if (!IsLoop(node.kind()) && !IsConditional(node.kind())) continue;
+      ++(IsLoop(node.kind()) ? share.loops : share.conditionals);
       std::string why;
-      const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, node, &why);
+      const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, *function, node, &why);
       if (loop == nullptr || !std::make_shared<NativeLoop>()->MakeRegion(*loop)) {
-        others.emplace_back(&node, loop == nullptr ? why : "its condition is no scalar");
+        others.push_back({function, &node, loop == nullptr ? why : "its condition is no scalar"});
         continue;
       }
-      for (const LoopPart& part : loop->loops) native_loops.insert(part.node);
       for (const Callee& callee : CalleesOf(program, node)) {
         const Function* const called = program.FindFunction(callee.function.name);
         if (called == nullptr) continue;
@@ -97,13 +99,13 @@ NativeShare CountNative(const Program& program) {
       }
     }
   }
-  for (const auto& [node, why] : others)
-    if (!native_loops.contains(node)) ++share.why_not[WithoutNames(why)];
   share.native_loops = share.loops;
-  for (const auto& [why, count] : share.why_not) share.native_loops -= count;
-  for (const auto& [function, node] : conditionals_of) {
-    ++share.conditionals;
-    share.native_conditionals += native.contains(function) ? 1 : 0;
+  share.native_conditionals = share.conditionals;
+  for (const auto& [function, node, why] : others) {
+    if (native.contains(function)) continue;  // it is within what is native
+    const bool is_loop = IsLoop(node->kind());
+    --(is_loop ? share.native_loops : share.native_conditionals);
+    ++(is_loop ? share.why_no_loop : share.why_no_conditional)[WithoutNames(why)];
   }
   return share;
 }
@@ -117,7 +119,7 @@ std::vector<std::string> ExplainLoops(const Program& program) {
     for (const Node& node : function.nodes) {
       if (!IsLoop(node.kind())) continue;
       std::string why;
-      const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, node, &why);
+      const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, function, node, &why);
       if (loop == nullptr) {
         lines.emplace_back(&node, absl::StrCat(node.name, ": tokens, since ", why));
         continue;

@@ -17,12 +17,14 @@ namespace gyre::sequential {
 //   print: tokens, since p (Print) in @step has an effect
 std::vector<std::string> ExplainLoops(const Program& program);
 
-// Of the loops and conditionals that a program's main graph leads to, how many native code runs
-// once they are hot, as far as can be told before it is known what is fed.
+// Of the loops and conditionals that a program's main graph leads to, how many become native code
+// where all do that can (CompileMode::kAlways), as far as can be told before it is known what is
+// fed.
 struct NativeShare {
   int loops = 0, native_loops = 0;
   int conditionals = 0, native_conditionals = 0;
-  std::map<std::string, int> why_not;  // of loops, without names of nodes: how many
+  // Without names of nodes: how many.
+  std::map<std::string, int> why_no_loop, why_no_conditional;
 
   void Add(const NativeShare& other);
 };

@@ -7,7 +7,7 @@
 namespace gyre::sequential {
 namespace {
 
-// The loop's variables, which are what an iteration hands to the next, and the loop to its readers.
+// The results: of a loop its variables, which are what an iteration hands to the next, too.
 Live Variables(const RegisterLoop& loop) {
   Live live(loop.num_registers, false);
   for (int i = 0; i < loop.node->num_outputs(); ++i) live[i] = true;
@@ -27,6 +27,8 @@ Live LiveAfter(const RegisterLoop& loop, size_t at, absl::Span<const Live> befor
       live = Variables(loop);
       Join(live, before[at + 1]);
       return live;
+    case Action::kEnd:
+      return Variables(loop);
     case Action::kJump:
     case Action::kAgain:
       return before[instruction.target];

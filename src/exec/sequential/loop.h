@@ -1,6 +1,6 @@
 // RegisterLoop: a While or For whose iterations hold too little work to be worth a token: a flat
 // program on registers with jumps, run by one thread from the first iteration to the last, as if it
-// were one kernel.
+// were one kernel. An If or Case that stands in none can be one, too: its part 0 is run once.
 //
 //   regs: i x | one | go i' m x'              while (i < n) { i = i + 1; x = sin(x * w); }
 //     0: start                  the iterations of this loop are counted from 0
@@ -50,6 +50,7 @@ enum class Action : uint8_t {
   kMove,         // inputs[0] to `output`
   kStart,        // of loop `loop`: counts its iterations from 0; its first instruction follows
   kLeave,        // ends the outermost loop unless inputs[0] is true
+  kEnd,          // of a conditional: it has its results
   kJump,         // to `target`
   kJumpUnless,   // to `target` unless inputs[0] is true
   kJumpByIndex,  // to the one of `targets` that inputs[0] counts to; out of range: the last
@@ -77,9 +78,9 @@ struct Input {
   bool is_last = false;  // nobody reads the register any more
 };
 
-// The loop itself, or one within it.
+// The loop or conditional itself, or a loop within it.
 struct LoopPart {
-  uint32_t start = 0;  // where its iterations start
+  uint32_t start = 0;  // where its iterations start, or it does
   const Node* node = nullptr;
   int around = -1;  // the number of the loop that it stands in
 };
@@ -90,8 +91,10 @@ struct RegisterLoop {
   const Node* node = nullptr;
   std::vector<Instruction> code;
   std::vector<Input> inputs;
-  uint32_t num_registers = 0;  // the loop's variables come first, then a For's bounds
-  uint32_t num_bounds = 0;     // inputs of the node before the variables
+  // The node's outputs come first, a loop's variables, then inputs that are not those: a For's
+  // bounds, all of a conditional.
+  uint32_t num_registers = 0;
+  uint32_t num_bounds = 0;
   uint32_t max_inputs = 0;
   bool needs_tag = false;  // some kernel asks where it runs
   // Per register: of what type it is a scalar whenever it has a value; kInvalid: that is not known,
@@ -106,16 +109,16 @@ struct RegisterLoop {
   std::vector<TensorType> tensor_types;
   std::vector<std::pair<uint32_t, const Tensor*>> constants;
   std::vector<LoopScope> scopes;
-  std::vector<LoopPart> loops;                    // by number; 0 is the outermost
+  std::vector<LoopPart> loops;                    // by number; 0 is the whole
   std::vector<std::unique_ptr<const Node>> made;  // nodes that the program does not have
   std::vector<std::unique_ptr<const Tensor>> made_constants;
   std::shared_ptr<NativeLoop> native;  // null: it is interpreted
 };
 
-// `loop`, a While or For, if it is one of those; else null, and `why`, if it is not null. The
-// program must outlive it.
-std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Node& loop,
-                                          std::string* why = nullptr);
+// `node`, a While, For, If or Case of `function`, if it is one of those; else null, and `why`, if
+// it is not null. The program must outlive it.
+std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Function& function,
+                                          const Node& node, std::string* why = nullptr);
 
 // Runs `loop` as the kernel of its node. Errors carry where in the loop they happened: WhereInside.
 // A loop that takes long pauses, so that others have their turn, and does not end: PausesOf.

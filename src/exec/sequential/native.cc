@@ -208,6 +208,8 @@ class RegionWriter {
       case Action::kLeave:
         WriteAs(compiled::Action::kLeave, from, to);
         return DecidesBy(from, DType::kBool);
+      case Action::kEnd:
+        return WriteAs(compiled::Action::kEnd, from, to);
       case Action::kJump:
         to.targets = {from.target};
         return WriteAs(compiled::Action::kJump, from, to);

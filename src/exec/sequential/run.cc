@@ -104,6 +104,8 @@ class Machine {
           if (!IsTrue(registers_[inputs[0].reg])) return Leave();
           ++at;
           break;
+        case Action::kEnd:
+          return Leave();
         case Action::kJump:
           at = code + at->target;
           break;
@@ -491,7 +493,8 @@ std::vector<std::pair<const Node*, int64_t>> PlaceOf(const RegisterLoop& loop,
   const auto* const paused = output.object_as<PausedLoop>();
   if (paused == nullptr) return place;
   for (int i = static_cast<int>(paused->state.loop); i >= 0; i = loop.loops[i].around)
-    place.emplace_back(loop.loops[i].node, paused->state.iterations[i]);
+    if (IsLoop(loop.loops[i].node->kind()))
+      place.emplace_back(loop.loops[i].node, paused->state.iterations[i]);
   absl::c_reverse(place);
   return place;
 }
