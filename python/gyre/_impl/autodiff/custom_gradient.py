@@ -316,7 +316,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """f, whose intermediate values are not kept: its gradient computes them again.
 
     In a graph f becomes a function, and its gradient runs it again: variables and effects are seen
-    as they were, and effects happen once.
+    as they were, the same random numbers are drawn, and effects happen once. Eagerly f is called
+    twice: what it draws with ops that keep a state, such as nn.dropout, differs then, and so does
+    the gradient; put what calls it into a function, or use stateless ops.
     """
 
     @custom_gradient

@@ -87,7 +87,7 @@ def enumerate_(iterable, start=0):
     found = rows.rows_of(iterable)
     if found is None and not is_symbolic(start):
         return enumerate(iterable, start)
-    return rows.Enumerated(found or rows.rows_or_constant(iterable), start)
+    return rows.Enumerated(rows.rows_or_constant(iterable) if found is None else found, start)
 
 
 def _is_dataset(value):

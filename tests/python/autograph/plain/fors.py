@@ -28,6 +28,16 @@ def over_range_with_step(a, b, step):
     return s, n
 
 
+@case((0,), (7,))
+def over_enumerated_ranges(n):
+    s = 0
+    for i, j in enumerate(range(n)):
+        s += i * j
+    for i, j in enumerate(range(3, n * 2, 2), 1):
+        s += i * j
+    return s
+
+
 @case((10,))
 def negative_step(n):
     s = 0
