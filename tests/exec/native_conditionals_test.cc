@@ -3,8 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "exec/sequential/native.h"
-#include "support/compile_setting.h"
+#include "exec/dataflow/plan.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -48,6 +47,20 @@ constexpr char kNeg[] = "%y = Neg(%x) : float32";
 
 Feeds IfFeeds(bool p, float x) { return {{"p:0", Tensor::Scalar(p)}, {"x:0", Tensor::Scalar(x)}}; }
 
+// How many loops and conditionals are no tokens where the node `if` is fetched.
+int NumKept(const std::string& text, CompileMode mode) {
+  const std::unique_ptr<Session> session = SessionFor(text);
+  const Function& main = session->program().main();
+  RunSignature signature{.fetches = {{main.FindNode("if")->id, 0}}};
+  for (const char* const fed : {"p", "x"})
+    if (const Node* const node = main.FindNode(fed)) signature.feeds.push_back({node->id, 0});
+  const auto plan = dataflow::Plan::Make(
+      std::shared_ptr<const Program>(std::shared_ptr<void>(), &session->program()), signature,
+      {.compile = {.mode = mode}});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? (*plan)->num_kept_loops() : -1;
+}
+
 // What a run gives whose conditionals are tokens, or native.
 absl::StatusOr<std::vector<Tensor>> RunWith(const std::string& text, EngineKind engine,
                                             const Feeds& feeds, const std::string& fetch) {
@@ -57,9 +70,8 @@ absl::StatusOr<std::vector<Tensor>> RunWith(const std::string& text, EngineKind 
 }
 void ExpectAgreement(const std::string& text, const Feeds& feeds, const std::string& fetch) {
   const auto want = RunWith(text, EngineKind::kDataflow, feeds, fetch);
-  const int64_t before = NumCompiledLoops();
   const auto got = RunWith(text, EngineKind::kCompiled, feeds, fetch);
-  EXPECT_EQ(NumCompiledLoops(), before + 1);
+  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 1);
   EXPECT_EQ(got.status(), want.status());
   if (!want.ok() || !got.ok()) return;
   ASSERT_EQ((*got)[0].bytes(), (*want)[0].bytes());
@@ -71,11 +83,10 @@ TEST(NativeConditional, TakesTheBranchThatItIsTold) {
 }
 
 TEST(NativeConditional, IsMadeWhereAllIsToBeNative) {
-  const std::unique_ptr<Session> session = SessionFor(IfText(kSin, kNeg));
-  const int64_t before = NumCompiledLoops();
-  for (int i = 0; i < 1000; ++i)
-    EXPECT_EQ(RunScalar<float>(*session, IfFeeds(false, 2), "if:0"), -2);
-  EXPECT_EQ(NumCompiledLoops(), before);
+  const std::string text = IfText(kSin, kNeg);
+  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 1);
+  EXPECT_EQ(NumKept(text, CompileMode::kAuto), 0);
+  EXPECT_EQ(NumKept(text, CompileMode::kNever), 0);
 }
 
 TEST(NativeConditional, ClampsTheIndexOfACase) {
@@ -164,7 +175,7 @@ func @down(%v: resource) -> (y: float32) {
   return %y
 }
 )";
-  const int64_t before = NumCompiledLoops();
+  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 1);
   const std::unique_ptr<Session> session = SessionFor(text, {.engine = EngineKind::kCompiled});
   ASSERT_TRUE(session->Run({}, {}, {"init"}).ok());
   float want = 0;
@@ -172,7 +183,6 @@ func @down(%v: resource) -> (y: float32) {
     want += p ? 1 : -1;
     EXPECT_EQ(RunScalar<float>(*session, {{"p:0", Tensor::Scalar(p)}}, "if:0"), want);
   }
-  EXPECT_GT(NumCompiledLoops(), before);
 }
 
 TEST(NativeConditional, IsTokensWhereABranchWaits) {
@@ -181,10 +191,9 @@ TEST(NativeConditional, IsTokensWhereABranchWaits) {
       "%put = QueueEnqueueV2(%q, %x)\n"
       "%y = QueueDequeueV2(%q, ^%put) component_types=[float32] : float32",
       kNeg);
-  const int64_t before = NumCompiledLoops();
+  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 0);
   const std::unique_ptr<Session> session = SessionFor(text, {.engine = EngineKind::kCompiled});
   EXPECT_EQ(RunScalar<float>(*session, IfFeeds(true, 3), "if:0"), 3);
-  EXPECT_EQ(NumCompiledLoops(), before);
 }
 
 }  // namespace
