@@ -191,6 +191,8 @@ class Recorder {
     const Expr tape = exprs.Op("StopGradient", {exprs.At({first, structured.num_outputs()})});
     GYRE_RETURN_IF_ERROR(exprs.status());
     GYRE_ASSIGN_OR_RETURN(Node replaying, ReplayAny(structured, tape, exprs));
+    // Who is still to come, in a graph that is being traced, waits for effects by this node's id.
+    replaying.control_inputs.push_back(first);
     builder.Replace(structured.id, std::move(replaying));
     return first;
   }

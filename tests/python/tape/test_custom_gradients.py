@@ -338,3 +338,35 @@ def test_changed_variables_are_refused_in_a_function():
 
     with pytest.raises(NotImplementedError, match="variable 'count:0' other than by reading"):
         gyre.function(lambda x: counted(x))(gyre.constant(1.0))
+
+
+@pytest.mark.parametrize("where", ["always", "in a branch", "in a loop"])
+@pytest.mark.parametrize("memory", [None, "recompute(2)"])
+def test_what_comes_behind_the_gradient_sees_effects_of_what_is_computed_again(where, memory):
+    n = gyre.Variable(-7)
+
+    @gyre.recompute_grad
+    def g(x):
+        if where == "always":
+            n.assign_add(1)
+        elif where == "in a branch":
+            if x > 0:
+                n.assign_add(1)
+        else:
+            for _ in gyre.range(1):
+                n.assign_add(1)
+        return x * x
+
+    @gyre.function(memory=memory)
+    def f(x):
+        n.assign(10)
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = g(x)
+        dx = tape.gradient(y, x)
+        before = n.read_value()
+        n.assign(n * 2)
+        return dx, before, n.read_value()
+
+    assert [value.numpy() for value in f(gyre.constant(3.0))] == [6, 11, 22]
+    assert n.numpy() == 22
