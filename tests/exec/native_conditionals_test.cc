@@ -47,8 +47,11 @@ constexpr char kNeg[] = "%y = Neg(%x) : float32";
 
 Feeds IfFeeds(bool p, float x) { return {{"p:0", Tensor::Scalar(p)}, {"x:0", Tensor::Scalar(x)}}; }
 
+// What the engine `compiled` asks for.
+constexpr CompileWhen kAll = {.mode = CompileMode::kAlways, .conditionals = true};
+
 // How many loops and conditionals are no tokens where the node `if` is fetched.
-int NumKept(const std::string& text, CompileMode mode) {
+int NumKept(const std::string& text, const CompileWhen& when) {
   const std::unique_ptr<Session> session = SessionFor(text);
   const Function& main = session->program().main();
   RunSignature signature{.fetches = {{main.FindNode("if")->id, 0}}};
@@ -56,7 +59,7 @@ int NumKept(const std::string& text, CompileMode mode) {
     if (const Node* const node = main.FindNode(fed)) signature.feeds.push_back({node->id, 0});
   const auto plan = dataflow::Plan::Make(
       std::shared_ptr<const Program>(std::shared_ptr<void>(), &session->program()), signature,
-      {.compile = {.mode = mode}});
+      {.compile = when});
   EXPECT_TRUE(plan.ok()) << plan.status();
   return plan.ok() ? (*plan)->num_kept_loops() : -1;
 }
@@ -71,7 +74,7 @@ absl::StatusOr<std::vector<Tensor>> RunWith(const std::string& text, EngineKind 
 void ExpectAgreement(const std::string& text, const Feeds& feeds, const std::string& fetch) {
   const auto want = RunWith(text, EngineKind::kDataflow, feeds, fetch);
   const auto got = RunWith(text, EngineKind::kCompiled, feeds, fetch);
-  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 1);
+  EXPECT_EQ(NumKept(text, kAll), 1);
   EXPECT_EQ(got.status(), want.status());
   if (!want.ok() || !got.ok()) return;
   ASSERT_EQ((*got)[0].bytes(), (*want)[0].bytes());
@@ -82,11 +85,10 @@ TEST(NativeConditional, TakesTheBranchThatItIsTold) {
   for (const bool p : {true, false}) ExpectAgreement(IfText(kSin, kNeg), IfFeeds(p, 0.5f), "if:0");
 }
 
-TEST(NativeConditional, IsMadeWhereAllIsToBeNative) {
+TEST(NativeConditional, IsMadeByTheEngineThatCompilesAll) {
   const std::string text = IfText(kSin, kNeg);
-  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 1);
-  EXPECT_EQ(NumKept(text, CompileMode::kAuto), 0);
-  EXPECT_EQ(NumKept(text, CompileMode::kNever), 0);
+  EXPECT_EQ(NumKept(text, kAll), 1);
+  for (const CompileMode mode : kCompileModes) EXPECT_EQ(NumKept(text, {.mode = mode}), 0);
 }
 
 TEST(NativeConditional, ClampsTheIndexOfACase) {
@@ -175,7 +177,7 @@ func @down(%v: resource) -> (y: float32) {
   return %y
 }
 )";
-  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 1);
+  EXPECT_EQ(NumKept(text, kAll), 1);
   const std::unique_ptr<Session> session = SessionFor(text, {.engine = EngineKind::kCompiled});
   ASSERT_TRUE(session->Run({}, {}, {"init"}).ok());
   float want = 0;
@@ -191,7 +193,7 @@ TEST(NativeConditional, IsTokensWhereABranchWaits) {
       "%put = QueueEnqueueV2(%q, %x)\n"
       "%y = QueueDequeueV2(%q, ^%put) component_types=[float32] : float32",
       kNeg);
-  EXPECT_EQ(NumKept(text, CompileMode::kAlways), 0);
+  EXPECT_EQ(NumKept(text, kAll), 0);
   const std::unique_ptr<Session> session = SessionFor(text, {.engine = EngineKind::kCompiled});
   EXPECT_EQ(RunScalar<float>(*session, IfFeeds(true, 3), "if:0"), 3);
 }

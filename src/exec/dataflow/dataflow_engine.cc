@@ -152,7 +152,8 @@ class UncutExecutable final : public Executable {
 
 class DataflowEngineImpl final : public Engine {
  public:
-  // `compiles_first`: loops become native code before the first run, whatever the options say.
+  // `compiles_first`: all that can becomes native code before the first run, whatever the options
+  // say.
   DataflowEngineImpl(absl::string_view name, bool compiles_first)
       : name_(name), compiles_first_(compiles_first) {}
 
@@ -183,7 +184,7 @@ class DataflowEngineImpl final : public Engine {
     const bool keeps_loops = options.parallel.window == 0 && options.testing.schedule_seed == 0;
     dataflow::RunSettings settings;
     settings.compile = options.compile;
-    if (compiles_first_) settings.compile = {.mode = CompileMode::kAlways};
+    if (compiles_first_) settings.compile = {.mode = CompileMode::kAlways, .conditionals = true};
     GYRE_ASSIGN_OR_RETURN(
         auto plan, dataflow::Plan::Make(program, signature,
                                         {.keeps_loops = keeps_loops, .compile = settings.compile}));

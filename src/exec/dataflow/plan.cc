@@ -531,7 +531,7 @@ int Plan::num_kept_loops() const {
 bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Node& node) {
   const bool compiles = options_.compile.mode == CompileMode::kAlways;
   const bool is_loop = IsLoop(node.kind());
-  if (!is_loop && !compiles) return false;  // compiling takes longer than it saves
+  if (!is_loop && !(compiles && options_.compile.conditionals)) return false;
   const auto [it, is_new] = loops_.try_emplace(&node);
   if (!is_new) return it->second != nullptr;
   const std::shared_ptr<sequential::RegisterLoop> made =

@@ -13,6 +13,8 @@ namespace gyre {
 // iteration.
 struct CompileWhen {
   CompileMode mode = CompileMode::kAuto;
+  // Of kAlways: conditionals that stand in no loop, too, although most are too small to gain by it.
+  bool conditionals = false;
   // For tests of kAuto: after so many kernels, at once, on the thread that runs the loop.
   std::optional<int64_t> at_once_after;
 };

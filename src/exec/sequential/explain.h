@@ -18,7 +18,7 @@ namespace gyre::sequential {
 std::vector<std::string> ExplainLoops(const Program& program);
 
 // Of the loops and conditionals that a program's main graph leads to, how many become native code
-// where all do that can (CompileMode::kAlways), as far as can be told before it is known what is
+// where all do that can (the engine `compiled`), as far as can be told before it is known what is
 // fed.
 struct NativeShare {
   int loops = 0, native_loops = 0;
