@@ -11,7 +11,7 @@ from gyre._impl.function import watching
 _MOST = 2**62  # what is more is no limit in practice, and does not fit an int64
 
 
-def _at_least_one(limit, unit: int, name: str) -> int:
+def _at_least_one(limit: float, unit: int, name: str) -> int:
     """A limit in whole units, rounded up."""
     if not isinstance(limit, numbers.Real):
         raise TypeError(f"{name} must be a number, not {type(limit).__name__}")
