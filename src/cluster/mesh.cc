@@ -247,7 +247,8 @@ void Mesh::SendEncoded(Peer& to, const FrameHeader& header, absl::string_view bo
 
 void Mesh::Flush() {
   bool wakes = false;
-  for (const PeerPtr& peer : *Everybody()) wakes = peer->channel.Flush() || wakes;
+  for (const auto all = Everybody(); const PeerPtr& peer : *all)
+    wakes = peer->channel.Flush() || wakes;
   if (wakes) Wake();
 }
 
@@ -437,7 +438,7 @@ void Mesh::Wake() {
 
 void Mesh::Tick() {
   AcceptCallers();
-  for (const PeerPtr& peer : *Everybody()) peer->channel.stream().LookAgain();
+  for (const auto all = Everybody(); const PeerPtr& peer : *all) peer->channel.stream().LookAgain();
   PollChannels();
   const int64_t now = host_.clock().NowNanos();
   FrameHeader ping;

@@ -44,6 +44,11 @@ BROKEN = [
         "check_file_length",
         {f"src/base/long{i}.cc": "int x;\n" * 501 for i in range(9)},
     ),
+    (
+        "a loop over what a pointer that nobody keeps points to",
+        "check_walked_lists_live",
+        {"src/base/walk.cc": "void F() {\n  for (const X& x : *a.All()) x.Do();\n}\n"},
+    ),
     ("a folder of 41 files", "check_folder_size", {f"tests/ops/f{i}.cc": "\n" for i in range(41)}),
     ("a function of 151 lines", "check_function_length", {"src/base/f.cc": long_function(151)}),
     (

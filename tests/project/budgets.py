@@ -175,6 +175,25 @@ def check_one_schema(root):
     return complaints
 
 
+# `for (x : *Made())`: if Made() returns a pointer that owns, it lets go before the loop begins.
+WALKS_TEMPORARY = re.compile(
+    r"\bfor \([^;(){}]* : \*(?:\w+(?:::|\.|->))*(?!mutable_)\w+\([^()]*\)\)"
+)
+
+
+def check_walked_lists_live(root):
+    """What a `for` walks over is held by a name, not by a pointer that a call returns."""
+    complaints = []
+    for name in sources.source_files(root):
+        if not name.endswith((".cc", ".h")):
+            continue
+        text = sources.read(root, name)
+        for match in WALKS_TEMPORARY.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            complaints.append(f"{name}:{line}: for (const auto all = …; … : *all)")
+    return complaints
+
+
 def check_no_include_cycles(root):
     """No cycle of includes between folders, subfolders too (a folder and its parent are one
     family)."""
@@ -579,6 +598,7 @@ CHECKS = [
     check_layering,
     check_protobuf_stays_with_files,
     check_one_schema,
+    check_walked_lists_live,
     check_no_include_cycles,
     check_public_headers,
     check_dialects,
