@@ -14,12 +14,21 @@ namespace gyre {
 namespace {
 // How long a thread looks out for a task before it sleeps: about what waking it would cost.
 constexpr int64_t kSpinNanos = 20'000;
-// Weight of a new measurement in the average: 1 / 8.
-constexpr int64_t kAveraged = 8;
-// More than this is no wake-up but a machine that stood still. Taken at its word, it would keep
-// runs from ever asking for help again, and so from ever learning better.
-constexpr int64_t kLongestWake = 100'000;
 }  // namespace
+
+int64_t WakeTime::nanos() const {
+  const int64_t average = average_.load(std::memory_order_relaxed);
+  if (average <= kTypical) return average;
+  const int64_t age = clock_.NowNanos() - measured_at_.load(std::memory_order_relaxed);
+  const int64_t halvings = std::clamp<int64_t>(age / kHalfLife, 0, 62);
+  return kTypical + ((average - kTypical) >> halvings);
+}
+
+void WakeTime::Measured(int64_t nanos) {
+  const int64_t old = this->nanos();
+  average_.store(old + (std::min(nanos, kLongest) - old) / kAveraged, std::memory_order_relaxed);
+  measured_at_.store(clock_.NowNanos(), std::memory_order_relaxed);
+}
 
 ThreadPool& ThreadPool::Shared() {
   static ThreadPool* const pool = [] {
@@ -101,11 +110,7 @@ bool ThreadPool::Next(Task* task) {
   *task = std::move(tasks_.front());
   tasks_.pop_front();
   queued_.store(static_cast<int>(tasks_.size()), std::memory_order_relaxed);
-  if (slept) {
-    const int64_t took = std::min(clock.NowNanos() - task->submitted, kLongestWake);
-    const int64_t average = wake_nanos_.load(std::memory_order_relaxed);
-    wake_nanos_.store(average + (took - average) / kAveraged, std::memory_order_relaxed);
-  }
+  if (slept) wake_.Measured(clock.NowNanos() - task->submitted);
   return true;
 }
 

@@ -14,9 +14,33 @@
 #include <thread>
 #include <vector>
 
+#include "base/env.h"
 #include "base/internal_export.h"
 
 namespace gyre {
+
+// What it takes to wake a sleeping thread: a running average, kTypical to begin with. Whoever finds
+// it too long wakes nobody, so that nothing is measured: what is more than kTypical is forgotten,
+// by half in kHalfLife. Thread-safe; a hint, which may miss one of two measurements at once.
+class GYRE_INTERNAL_EXPORT WakeTime {
+ public:
+  static constexpr int64_t kTypical = 20'000;   // in nanoseconds, as all here
+  static constexpr int64_t kLongest = 100'000;  // more is a machine that stood still
+  static constexpr int64_t kHalfLife = 10'000'000;
+
+  // `clock` must outlive it.
+  explicit WakeTime(const Clock& clock = SystemClock()) : clock_(clock) {}
+
+  int64_t nanos() const;
+  void Measured(int64_t nanos);
+
+ private:
+  static constexpr int64_t kAveraged = 8;  // weight of a new measurement: 1 / 8
+
+  const Clock& clock_;
+  std::atomic<int64_t> average_{kTypical};
+  std::atomic<int64_t> measured_at_{0};
+};
 
 // Thread-safe.
 class GYRE_INTERNAL_EXPORT ThreadPool {
@@ -39,9 +63,8 @@ class GYRE_INTERNAL_EXPORT ThreadPool {
   // task, when there is no memory to take note of it, or no thread and none to be had.
   void Submit(std::function<void()> task, int max_threads);
 
-  // What it takes from Submit until a sleeping thread has begun, in nanoseconds: a running average
-  // of what was measured, 20 µs to begin with.
-  int64_t wake_nanos() const { return wake_nanos_.load(std::memory_order_relaxed); }
+  // What it takes from Submit until a sleeping thread has begun, in nanoseconds.
+  int64_t wake_nanos() const { return wake_.nanos(); }
 
  private:
   struct Task {
@@ -52,9 +75,9 @@ class GYRE_INTERNAL_EXPORT ThreadPool {
   bool Next(Task* task);
   void AddThread();  // if there is one to be had; holds mutex_
 
-  std::atomic<int64_t> wake_nanos_{20'000};  // relaxed: a hint
-  std::atomic<int> queued_{0};               // tasks_.size(), for those that look without the lock
-  std::mutex mutex_;                         // guards what follows
+  WakeTime wake_;
+  std::atomic<int> queued_{0};  // tasks_.size(), for those that look without the lock
+  std::mutex mutex_;            // guards what follows
   std::condition_variable changed_;
   std::deque<Task> tasks_;
   std::vector<std::thread> threads_;

@@ -79,6 +79,37 @@ TEST(ThreadPool, WakingIsMeasuredWithinReason) {
   EXPECT_LE(pool.wake_nanos(), 100'000);
 }
 
+class SetClock final : public Clock {
+ public:
+  int64_t NowNanos() const override { return now; }
+  int64_t now = 0;
+};
+
+// A machine that was busy once would keep runs from asking for help for ever: nobody asks while
+// waking seems to take longer than what there is to do, and so nobody learns better.
+TEST(WakeTime, SlowWakesAreForgotten) {
+  SetClock clock;
+  WakeTime wake(clock);
+  EXPECT_EQ(wake.nanos(), WakeTime::kTypical);
+  for (int i = 0; i < 100; ++i) wake.Measured(5'000'000);
+  EXPECT_GT(wake.nanos(), 90'000);
+  EXPECT_LE(wake.nanos(), WakeTime::kLongest);
+  clock.now += WakeTime::kHalfLife;
+  EXPECT_LE(wake.nanos(), 60'000);
+  clock.now += 20 * WakeTime::kHalfLife;
+  EXPECT_EQ(wake.nanos(), WakeTime::kTypical);
+  wake.Measured(28'000);  // adds to what is left, not to what has been forgotten
+  EXPECT_EQ(wake.nanos(), 21'000);
+}
+
+TEST(WakeTime, QuickWakesAreRemembered) {
+  SetClock clock;
+  WakeTime wake(clock);
+  for (int i = 0; i < 100; ++i) wake.Measured(3'000);
+  clock.now += 1000 * WakeTime::kHalfLife;
+  EXPECT_LT(wake.nanos(), 4'000);
+}
+
 TEST(PoolParallelFor, CoversEveryElementOnce) {
   ThreadPool pool;
   for (const int threads : {1, 2, 4}) {
