@@ -250,8 +250,24 @@ class PausedTapes:
     def __enter__(self) -> None: ...
     def __exit__(self, *error: Any) -> None: ...
 
-# whether a tape records on this thread
+# whether a tape records on this thread; how many do
 def recording() -> bool: ...
+def num_recording() -> int: ...
+
+class EffectLog:
+    """Context manager: ops with effects that run in it give what they gave when it was first
+    entered, and don't run. `orders`: of how many derivatives it may be asked."""
+    def __init__(self, orders: int) -> None: ...
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: Any) -> None: ...
+
+# whether this thread is in an EffectLog
+def logs_effects() -> bool: ...
+def run_once(name: str, compute: Callable[[int], Any]) -> Any:
+    """What compute(orders) returned when the EffectLog was first entered; it is called then."""
+
+def require_unchanged(name: str, variables: list[Tensor]) -> None:
+    """FailedPreconditionError where the EffectLog saw other values of these, by their handles."""
 
 # a trainable variable is read
 def accessed(handle: Tensor, stand_in: Tensor | None) -> None: ...
@@ -321,6 +337,8 @@ def open_scopes() -> tuple[int, ...]:
     first, the main graph last. No other scope of the process has the same number."""
 
 class Executable:
+    # "none", "reads" (variables), or "more"
+    effects: str
     def __call__(self, feeds: Sequence[Tensor]) -> list[Tensor]:
         """Without the GIL. Ctrl-C stops it: KeyboardInterrupt within 100 ms."""
     def run(

@@ -8,6 +8,7 @@
 #include "base/fork.h"
 #include "base/memory.h"
 #include "base/thread_pool.h"
+#include "eager/effect_log.h"
 #include "eager/tape.h"
 #include "exec/parallel_for.h"
 #include "front/error.h"
@@ -199,7 +200,12 @@ EagerTensors Context::Execute(const OpDef& op, absl::Span<EagerTensor> inputs, A
   const std::shared_ptr<const EagerOp> found =
       ops_.Find(op, tensors, std::move(attrs), State().ops);
   absl::InlinedVector<Tensor, 4> results(found->node.signature.outputs.size());
-  Run(*found, absl::MakeSpan(tensors), absl::MakeSpan(results));
+  const auto run = [&] { Run(*found, absl::MakeSpan(tensors), absl::MakeSpan(results)); };
+  if (EffectLog::IsOn() && op.traits.effect != Effect::kNone) [[unlikely]] {
+    EffectLog::RunOnce(*found, tensors, absl::MakeSpan(results), run);
+  } else {
+    run();
+  }
   EagerTensors outputs;
   for (Tensor& result : results) {
     if (!result.has_value())

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "eager/context.h"
+#include "eager/effect_log.h"
 #include "eager/variable_store.h"
 #include "front/error.h"
 #include "ops/resource_store.h"
@@ -19,6 +20,7 @@ EagerTensor MakeVariable(Context& context, absl::string_view name, const Tensor&
         absl::StrCat("an initial value of shape ", initial.shape().ToString(),
                      " does not fit the variable's shape ", shape.ToString())));
   }
+  EffectLog::NoteNewVariable();
   static std::atomic<uint64_t> last{0};
   const std::string full_name = absl::StrCat(name, "_", last.fetch_add(1) + 1);
   std::shared_ptr<Session> session = context.session();

@@ -12,6 +12,11 @@ std::optional<VariableType> VariableBehind(const Tensor& handle) {
   return VariableType{variable->dtype(), variable->shape()};
 }
 
+Tensor ValueBehind(const Tensor& handle) {
+  const VariableObject* variable = handle.object_as<VariableObject>();
+  return variable == nullptr ? Tensor() : variable->Read();
+}
+
 Tensor StoreVariable(ResourceStore& store, const std::string& name, const Tensor& initial,
                      const PartialShape& shape) {
   RefPtr<VariableObject> variable = store.LookupOrCreate<VariableObject>(

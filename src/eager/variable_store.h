@@ -19,6 +19,9 @@ struct VariableType {
 // What the variable behind a handle holds; nothing for what is no handle of a variable.
 GYRE_INTERNAL_EXPORT std::optional<VariableType> VariableBehind(const Tensor& handle);
 
+// Its value; none for a variable without one, and for what is no handle of a variable.
+GYRE_INTERNAL_EXPORT Tensor ValueBehind(const Tensor& handle);
+
 // A handle of a new variable in the store, whose name must be new, with this value.
 GYRE_INTERNAL_EXPORT Tensor StoreVariable(ResourceStore& store, const std::string& name,
                                           const Tensor& initial, const PartialShape& shape);

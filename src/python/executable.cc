@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "analysis/effects.h"
 #include "base/status.h"
 #include "front/graph_state.h"
 #include "gyre/core/options.h"
@@ -34,6 +35,8 @@ struct PyExecutable {
   std::shared_ptr<OwnSession> own;    // whose state it runs on; null: that of the process
   CompileMode compile = CompileMode::kAuto;
 
+  std::optional<EffectSet> effects;  // once they have been asked for
+
   // With the GIL held. Shared with the runs that it is used by.
   std::shared_ptr<const Session::Callable> callable;
   uint64_t version = 0;  // of the options that it was compiled with
@@ -57,6 +60,20 @@ struct PyExecutable {
     return made;
   }
 };
+
+// What a run does beside computing values: "none"; "reads" variables; or "more".
+nb::object EffectsOf(PyExecutable& self) {
+  if (!self.effects) {
+    const Effects effects(*self.program);
+    self.effects.emplace();
+    for (const Node& node : self.program->main().nodes()) *self.effects |= effects.Of(node);
+  }
+  constexpr unsigned kMore =
+      EffectSet::kWrite | EffectSet::kTalk | EffectSet::kRandom | EffectSet::kUnclear;
+  return ToStr(self.effects->Has(kMore)              ? "more"
+               : self.effects->Has(EffectSet::kRead) ? "reads"
+                                                     : "none");
+}
 
 std::vector<Tensor> FeedsOf(const PyExecutable& self, nb::handle feeds) {
   const nb::tuple items = ItemsOf(feeds, "feeds");
@@ -197,6 +214,7 @@ void BindExecutables(nb::module_& m) {
   nb::class_<PyExecutable>(m, "Executable", nb::is_final(), nb::is_weak_referenceable(),
                            "A signature of a graph, compiled once and run often.")
       .def("__call__", &Call, nb::arg("feeds"))
+      .def_prop_ro("effects", &EffectsOf)
       .def("run", &Run, nb::arg("feeds"), nb::kw_only(), nb::arg("timeout_ms") = 0,
            nb::arg("budget_bytes") = 0, nb::arg("progress") = nb::none(), nb::arg("trace") = false,
            nb::arg("progress_ms") = 200, nb::arg("timeline") = nb::none());

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "eager/effect_log.h"
 #include "eager/tape.h"
 #include "front/error.h"
 #include "python/arrays/items.h"
@@ -276,6 +277,35 @@ struct PausedTapes {
   std::optional<Recording::Pause> pause;
 };
 
+// ---- What runs again
+
+// A context manager, of one thread: the first time it records, and then it replays.
+struct PyEffectLog {
+  eager::EffectLog log;
+  bool has_recorded = false;
+  std::vector<std::unique_ptr<eager::EffectLog::Scope>> open;
+
+  void Enter() {
+    using Mode = eager::EffectLog::Mode;
+    const Mode mode = has_recorded ? Mode::kReplay : Mode::kRecord;
+    open.push_back(std::make_unique<eager::EffectLog::Scope>(log, mode));
+    has_recorded = true;
+  }
+};
+
+nb::object RunOnce(nb::handle name, nb::handle compute) {
+  const auto found =
+      eager::EffectLog::RunOnce(TextOf(name, "a name"), [&]() -> std::shared_ptr<const void> {
+        return std::make_shared<const nb::object>(
+            compute(std::max(eager::EffectLog::OrdersAsked(), 1)));
+      });
+  return *static_cast<const nb::object*>(found.get());
+}
+
+void RequireUnchanged(nb::handle name, nb::handle variables) {
+  eager::EffectLog::RequireUnchanged(TextOf(name, "a name"), TensorsOf(variables, "a variable"));
+}
+
 }  // namespace
 
 std::unique_ptr<eager::PlanGraph> NewPlanGraph() { return std::make_unique<PythonPlanGraph>(); }
@@ -315,6 +345,26 @@ void BindTapes(nb::module_& m) {
       .def(nb::init<>())
       .def("__enter__", [](PausedTapes& self) { self.pause.emplace(); })
       .def("__exit__", [](PausedTapes& self, nb::args) { self.pause.reset(); });
+  nb::class_<PyEffectLog>(m, "EffectLog", nb::is_final(),
+                          "Context manager: ops with effects that run in it give what they gave "
+                          "when it was first entered.")
+      .def(
+          "__init__",
+          [](PyEffectLog* self, int orders) {
+            new (self) PyEffectLog{.log = eager::EffectLog(orders), .open = {}};
+          },
+          nb::arg("orders"))
+      .def("__enter__", &PyEffectLog::Enter)
+      .def("__exit__", [](PyEffectLog& self, nb::args) { self.open.pop_back(); });
+  m.def("logs_effects", &eager::EffectLog::IsOn, "Whether this thread is in an EffectLog.");
+  m.def("run_once", &RunOnce, nb::arg("name"), nb::arg("compute"),
+        "What compute(orders) returned when the EffectLog was first entered; outside, and then, "
+        "it is called.");
+  m.def("require_unchanged", &RequireUnchanged, nb::arg("name"), nb::arg("variables"),
+        "FailedPreconditionError where an EffectLog saw other values of them.");
+  m.def(
+      "num_recording", [] { return Recording::Tapes().size(); },
+      "How many tapes record on this thread.");
   m.def("recording", [] { return Recording::IsOn(); }, "Whether a tape records on this thread.");
   m.def("accessed", &Accessed, nb::arg("handle"), nb::arg("stand_in").none(),
         "Tells the tapes of this thread that a trainable variable is read.");

@@ -315,15 +315,31 @@ def _traced(f, args: tuple, kwargs: dict):
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """f, whose intermediate values are not kept: its gradient computes them again.
 
-    In a graph f becomes a function, and its gradient runs it again: variables and effects are seen
-    as they were, the same random numbers are drawn, and effects happen once. Eagerly f is called
-    twice: what it draws with ops that keep a state, such as nn.dropout, differs then, and so does
-    the gradient; put what calls it into a function, or use stateless ops.
+    In a graph f becomes a function, and its gradient runs it again. Eagerly f is called again,
+    with its Python. Variables are seen as they were, the same random numbers are drawn, and what f
+    prints or changes happens once: what ops with effects gave is kept. f must run the same ops each
+    time (FailedPreconditionError). A gyre.function that f calls eagerly keeps its
+    intermediate values if it has effects, and may not be called again once variables that it reads
+    have changed (FailedPreconditionError).
     """
 
-    @custom_gradient
-    def eagerly(*args, **kwargs):
-        with paused(), GradientTape() as own:
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        if _gyre.current_graph() is not None:
+            return _called_again(f, args, kwargs)
+        orders = _gyre.num_recording()
+        return _called_eagerly(f, args, kwargs, orders) if orders else f(*args, **kwargs)
+
+    return decorated
+
+
+def _called_eagerly(f, args: tuple, kwargs: dict, orders: int):
+    """f at once, whose gradient calls it again; `orders` tapes record."""
+
+    @functools.wraps(f)
+    def recomputed(*args, **kwargs):
+        log = _gyre.EffectLog(orders)
+        with paused(), GradientTape() as own, log:
             result = f(*args, **kwargs)
         for variable in own.watched_variables():
             accessed(variable.handle)
@@ -332,20 +348,15 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
             with GradientTape() as tape:
                 inputs = [call("Identity", x) for x in flat(args)]
                 tape.watch([x for x in inputs if x.dtype.is_floating or x.dtype.is_complex])
-                again = f(*packed(args, inputs), **kwargs)
+                with log:
+                    again = f(*packed(args, inputs), **kwargs)
             found = tape.gradient(flat(again), inputs + list(variables), list(dys))
             by_arguments = found[: len(inputs)]
             return (by_arguments, found[len(inputs) :]) if variables else by_arguments
 
         return result, gradient
 
-    @functools.wraps(f)
-    def decorated(*args, **kwargs):
-        if _gyre.current_graph() is not None:
-            return _called_again(f, args, kwargs)
-        return eagerly(*args, **kwargs)
-
-    return decorated
+    return _eager(recomputed, args, kwargs)
 
 
 def _called_again(f, args: tuple, kwargs: dict):

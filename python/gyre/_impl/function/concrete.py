@@ -6,6 +6,7 @@ import types
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.autodiff import calls, tape
+from gyre._impl.autodiff.backprop import is_differentiable
 from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import known, watching
@@ -87,7 +88,7 @@ class ConcreteFunction(_gyre.QuietCallable):
             tensors = tensors + self.captured_inputs
         if _gyre.current_graph() is not None:
             return self._pack(self.replay(tensors))
-        if tape.recording():
+        if _recorded():
             return self._pack(self._run_recorded(tensors))
         by = watching.current()
         return self._pack(
@@ -98,7 +99,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         """As run, of eager tensors in a tuple while no graph is current: the quick way."""
         if self.captured_inputs:
             tensors = (*tensors, *self.captured_inputs)
-        if tape.recording():
+        if _recorded():
             return self._pack(self._run_recorded(tensors))
         by = watching.current()
         return self._pack(
@@ -106,7 +107,14 @@ class ConcreteFunction(_gyre.QuietCallable):
         )
 
     def _run_recorded(self, tensors):
-        """The results, of a call that tapes hear of."""
+        """The results, of a call that tapes hear of, or that is within a function that may be called
+        again."""
+        if _gyre.logs_effects():
+            effects = self._executable.effects
+            if effects == "more":
+                return self._run_once(tensors)
+            if effects == "reads":
+                _gyre.require_unchanged(self.name, self.variables)
         self._tell_accessed()
         inputs = [*tensors, *self.variables]
         wanted, order = tape.watched(inputs)
@@ -116,6 +124,29 @@ class ConcreteFunction(_gyre.QuietCallable):
         else:
             outputs, saved = derivatives.call(_run, tensors)
             entry = calls.Call(self, derivatives, saved)
+        _gyre.record(entry, inputs, outputs)
+        return outputs
+
+    def _run_once(self, tensors):
+        """The results of a call with effects, within a function that may be called again: then
+        it gives the same, and tapes go back over what was saved."""
+        inputs = [*tensors, *self.variables]
+
+        def first(orders):
+            wanted = [is_differentiable(tensor.dtype) for tensor in tensors]
+            for handle in self.variables:
+                variable = variable_of(handle)
+                wanted.append(variable is not None and is_differentiable(variable.dtype))
+            # The log's owner has a tape of its own, of which nobody asks for derivatives.
+            orders += _gyre.num_recording() - 1
+            derivatives = self._derivatives_for(tuple(wanted), orders)
+            if derivatives is None:
+                return _run(self._executable, tensors), [], None
+            return *derivatives.call(_run, tensors), derivatives
+
+        outputs, saved, derivatives = _gyre.run_once(self.name, first)
+        self._tell_accessed()
+        entry = self if derivatives is None else calls.Call(self, derivatives, saved)
         _gyre.record(entry, inputs, outputs)
         return outputs
 
@@ -169,6 +200,11 @@ class ConcreteFunction(_gyre.QuietCallable):
 
     def __repr__(self):
         return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"
+
+
+def _recorded():
+    """Whether somebody hears of calls."""
+    return tape.recording() or _gyre.logs_effects()
 
 
 def _run(executable, tensors):
