@@ -314,6 +314,10 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
                            {.observer = run_options.observer,
                             .progress = run_options.progress,
                             .elsewhere = &elsewhere});
+  // What is ready behind the deadline comes too late, though nobody has looked at the clock.
+  if (results.ok() && !cancellation->IsCancelled()) {
+    if (absl::Status late = cancellation->Poll(); !late.ok()) results = std::move(late);
+  }
   if (run_options.observer != nullptr) {
     run_options.observer->OnEnded({.peak_bytes = std::max(budget->peak(), elsewhere.peak_bytes)});
   }

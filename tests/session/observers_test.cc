@@ -1,11 +1,14 @@
 // Statistics, the NaN trap, and values per iteration: the same from every engine.
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "gyre/core/debug.h"
 #include "gyre/core/options.h"
+#include "ops/text/host_functions.h"
 #include "session/loops.h"
 #include "support/run_text.h"
 
@@ -162,6 +165,52 @@ TEST_P(ObserversTest, DeadlineInAComputingLoopNamesLoopAndIteration) {
   EXPECT_THAT(std::string(status.message()),
               AllOf(HasSubstr("in iteration "), HasSubstr(" of loop \"loop\""),
                     ::testing::ContainsRegex("\n  after [0-9.]+ ms$")));
+}
+
+// Sleeps where a node has fired: as a kernel that nothing can stop.
+class Sleeper final : public RunObserver {
+ public:
+  absl::Status OnFired(const Firing& firing) override {
+    if (firing.node == "y") std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    return absl::OkStatus();
+  }
+};
+
+TEST_P(ObserversTest, ARunThatEndsBehindItsDeadlineHasFailed) {
+  auto session = Load(
+      "graph {\n  %x = Const() value=float32{3} : float32\n"
+      "  %y = Square(%x) : float32\n}");
+  Sleeper sleeper;
+  RunOptions options{.observer = &sleeper, .timeout_ms = 20};
+  EXPECT_EQ(RunStatus(*session, {}, "y:0", options).code(), absl::StatusCode::kDeadlineExceeded);
+  options.timeout_ms = 20'000;
+  EXPECT_EQ(RunScalar<float>(*session, {}, "y:0", options), 9);
+}
+
+constexpr char kHost[] = R"(
+graph {
+  %y = PyFunc() token="observers_test/sleeps" Tin=[] Tout=[int64] : int64
+  %v = VarHandleOp() dtype=int64 shape=() shared_name="v" : resource
+  %zero = Const() value=int64{0} : int64
+  %init = AssignVariableOp(%v, %zero) dtype=int64
+  %write = AssignAddVariableOp(%v, %y) dtype=int64
+  %read = ReadVariableOp(%v) dtype=int64 : int64
+}
+)";
+
+TEST_P(ObserversTest, NothingRunsBehindAHostFunctionThatTookTooLong) {
+  HostFunctions::Global().Set("observers_test/sleeps", [](absl::Span<const Tensor>) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    return absl::StatusOr<std::vector<Tensor>>(std::vector<Tensor>{Tensor::Scalar<int64_t>(7)});
+  });
+  auto session = Load(kHost);
+  ASSERT_TRUE(session->Run({}, {}, {"init"}).ok());
+  EXPECT_EQ(session->Run({}, {}, {"write"}, {.timeout_ms = 20}).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 0);
+  EXPECT_TRUE(session->Run({}, {}, {"write"}, {.timeout_ms = 20'000}).ok());
+  EXPECT_EQ(RunScalar<int64_t>(*session, {}, "read:0"), 7);
+  HostFunctions::Global().Erase("observers_test/sleeps");
 }
 
 constexpr char kWaiting[] = R"(

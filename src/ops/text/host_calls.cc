@@ -27,6 +27,7 @@ absl::Status CallHost(KernelContext& ctx, const HostCallAttrs& attrs) {
     return (*function)(arguments);
   };
   GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> results, call());
+  GYRE_RETURN_IF_ERROR(ctx.Poll());  // nothing stops a function that runs
   if (static_cast<int>(results.size()) != ctx.num_outputs()) {
     return absl::InvalidArgumentError(absl::StrCat("host function '", attrs.token, "' returned ",
                                                    results.size(), " values instead of ",
