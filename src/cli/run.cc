@@ -1,5 +1,10 @@
 // `gyre run`: one session, one or more runs, results printed or written to a file.
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -168,6 +173,25 @@ struct RunPlan {
   std::vector<Arguments> runs;
 };
 
+// What runs write goes to files of their own: one would replace what another has written.
+absl::Status CheckWrittenOnce(absl::Span<const Arguments> runs) {
+  std::map<std::filesystem::path, absl::string_view> written;
+  for (const Arguments& run : runs) {
+    for (const absl::string_view option : {"--out", "--trace"}) {
+      const std::optional<std::string> file = run.Get(option);
+      if (!file || file->empty()) continue;
+      std::error_code ignored;
+      const auto [it, is_new] =
+          written.emplace(std::filesystem::weakly_canonical(*file, ignored), option);
+      if (is_new) continue;
+      return absl::InvalidArgumentError(absl::StrCat(option, ": ", *file, " is written by another ",
+                                                     it->second,
+                                                     " already: give each a file of its own"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RunPlan> ReadPlan(absl::Span<const std::string> words) {
   const std::vector<std::vector<std::string>> runs = SplitRuns(words);
   GYRE_ASSIGN_OR_RETURN(Arguments first, ParseFor(kRunCommand, runs[0], 1, 1));
@@ -185,6 +209,7 @@ absl::StatusOr<RunPlan> ReadPlan(absl::Span<const std::string> words) {
     GYRE_ASSIGN_OR_RETURN(Arguments further, ParseFurtherRun(runs[i]));
     plan.runs.push_back(std::move(further));
   }
+  GYRE_RETURN_IF_ERROR(CheckWrittenOnce(plan.runs));
   // A name that leads nowhere is a mistake of the command line; what the file holds is not.
   GYRE_RETURN_IF_ERROR(CheckIsThere(plan.graph));
   GYRE_RETURN_IF_ERROR(CheckCanBeWritten("--trace", plan.runs[0].Get("--trace").value_or("")));

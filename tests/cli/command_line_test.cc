@@ -206,6 +206,9 @@ TEST_F(CommandLine, MistakesInOptionsAreNamed) {
               HasSubstr("after --then: there is no option --seed"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "more"}),
               HasSubstr("after --then: 'more' is one argument too many"));
+  EXPECT_THAT(
+      Mistake({"--fetch", "b", "--out", "./b.npy", "--then", "--fetch", "b", "--out", "b.npy"}),
+      HasSubstr("--out: b.npy is written by another --out already"));
   EXPECT_THAT(Gyre({"run"}).err, HasSubstr("something is missing: gyre run GRAPH"));
   const Ran no_file = Gyre({"run", "no/such.pb", "--fetch", "b"});
   EXPECT_EQ(no_file.code, kMisuse);
