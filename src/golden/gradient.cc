@@ -1,5 +1,6 @@
 #include "golden/gradient.h"
 
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,15 +20,18 @@ bool IsZero(const Tensor& value) {
 }
 
 // "No gradient" and zeros are the same answer.
-std::optional<std::string> Compare(const std::optional<Tensor>& got,
+std::optional<std::string> Compare(const std::optional<Tensor>& got, absl::string_view why_not,
                                    const std::optional<Tensor>& want, Tolerance tolerance) {
   if (got && want) return Difference(*got, *want, tolerance);
   if (got) return IsZero(*got) ? std::nullopt : std::optional<std::string>("is not zero");
-  if (want && !IsZero(*want)) return "is not connected";
+  if (want && !IsZero(*want)) return absl::StrCat("is not connected: ", why_not);
   return std::nullopt;
 }
 
-using Gradients = std::vector<std::optional<Tensor>>;
+struct Gradients {
+  std::vector<std::optional<Tensor>> values;  // by x
+  std::vector<std::string> why_not;           // by x: why there is no value
+};
 
 absl::StatusOr<Gradients> Run(const Case& golden, const Gradient& gradient,
                               const CheckOptions& options, const MemoryPolicy& memory) {
@@ -55,19 +59,20 @@ absl::StatusOr<Gradients> Run(const Case& golden, const Gradient& gradient,
   }
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> fetched,
                         session->Run(feeds, fetches, made.targets, run));
-  Gradients values;
+  Gradients found{.values = {}, .why_not = made.why_not};
   size_t next = 0;
   for (const auto& name : made.gradients)
-    values.push_back(name ? std::optional<Tensor>(fetched[next++]) : std::nullopt);
-  return values;
+    found.values.push_back(name ? std::optional<Tensor>(fetched[next++]) : std::nullopt);
+  return found;
 }
 
 // What a memory policy has changed: of first derivatives, it may not change a bit.
 std::vector<std::string> Compare(const Gradient& gradient, const Gradients& got,
                                  const Gradients& saved) {
   std::vector<std::string> complaints;
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (got[i].has_value() != saved[i].has_value() || (got[i] && !SameBits(*got[i], *saved[i])))
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    const auto& [one, other] = std::tie(got.values[i], saved.values[i]);
+    if (one.has_value() != other.has_value() || (one && !SameBits(*one, *other)))
       complaints.push_back(absl::StrCat("of ", gradient.xs[i], " differs from that of `save`"));
   }
   return complaints;
@@ -83,8 +88,9 @@ std::optional<std::string> CheckGradient(const Case& golden, const Gradient& gra
                         got.status().message(), ")");
   }
   std::vector<std::string> complaints;
-  for (size_t i = 0; i < got->size(); ++i) {
-    if (const auto wrong = Compare((*got)[i], gradient.expect[i], gradient.tolerance))
+  for (size_t i = 0; i < got->values.size(); ++i) {
+    if (const auto wrong =
+            Compare(got->values[i], got->why_not[i], gradient.expect[i], gradient.tolerance))
       complaints.push_back(absl::StrCat("of ", gradient.xs[i], " ", *wrong));
   }
   // Of higher orders, what is computed again has an adjoint of its own: sums associate otherwise.
