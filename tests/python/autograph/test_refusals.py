@@ -1,6 +1,7 @@
 """What cannot be traced is refused: with the line, the names, the reason, and a way out."""
 
 import math
+import re
 import sys
 import traceback
 
@@ -369,6 +370,52 @@ def test_shape_invariants():
         return v
 
     assert f(gyre.constant(3)).numpy().tolist() == [0, 1, 2]
+
+
+def test_a_return_of_another_kind_than_one_before_it():
+    @gyre.function
+    def f(n):
+        for i in range(n):
+            if i > 3:
+                return i
+        return None
+
+    with pytest.raises(TypeError) as told:
+        f(gyre.constant(7))
+    assert re.search(
+        r"what is returned differs: its structure changes; at test_refusals.py:\d+ it is None, "
+        r"before that an int32 tensor of shape \[\]. Return the same kind everywhere",
+        str(told.value),
+    )
+
+
+@pytest.mark.parametrize("loop", ["for", "while", "break"])
+def test_shape_invariants_beside_a_list_that_grows(loop):
+    @gyre.function
+    def f(n):
+        v, seen, i = gyre.zeros([0], gyre.int32), [], 0
+        if loop == "while":
+            while i < n:
+                gyre.autograph.experimental.set_loop_options(
+                    shape_invariants=[(v, gyre.TensorShape([None]))]
+                )
+                v = gyre.concat([v, [i]], 0)
+                seen.append(gyre.reduce_sum(v))
+                i += 1
+        else:
+            for i in range(n):
+                gyre.autograph.experimental.set_loop_options(
+                    shape_invariants=[(v, gyre.TensorShape([None]))]
+                )
+                v = gyre.concat([v, [i]], 0)
+                seen.append(gyre.reduce_sum(v))
+                if loop == "break" and i > 5:
+                    break
+        return v, gyre.stack(seen)
+
+    v, sums = f(gyre.constant(4))
+    assert v.numpy().tolist() == [0, 1, 2, 3]
+    assert sums.numpy().tolist() == [0, 1, 3, 6]
 
 
 def test_to_graph():

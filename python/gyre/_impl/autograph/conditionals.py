@@ -11,9 +11,10 @@ from gyre._impl.tracing.lists import CONTAINERS, fresh
 from gyre._impl.tracing.state import Recursion, condition, is_symbolic, shown, state
 
 
-def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
+def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts, is_unless=False):
     """An if statement. get_state and set_state reach the names that its branches assign; the first
-    `nouts` of them are used afterwards."""
+    `nouts` of them are used afterwards. is_unless: what follows a statement that may jump, unless
+    it has."""
     cond = truth(cond)
     if not is_symbolic(cond):
         if cond:
@@ -44,7 +45,7 @@ def if_stmt(cond, body, orelse, get_state, set_state, symbol_names, nouts):
         lambda: run(orelse),
         symbol_names[:nouts],
         at,
-        _branches_of_if,
+        _behind_a_jump if is_unless else _branches_of_if,
         before[:nouts],
     )
     after = [
@@ -111,6 +112,16 @@ def _branches_of_if(name, at, then, otherwise, why):
         f"true it is {then.describe()}, else {otherwise.describe()}. Make both the same kind, or "
         f"decide with a Python value"
     )
+
+
+def _behind_a_jump(name, at, then, otherwise, why):
+    found = f"at {at} it is {then.describe()}, before that {otherwise.describe()}"
+    if shown(name) == repr(name):
+        return (
+            f"{shown(name)} differs where a jump (return, break or continue) before {at} may pass "
+            f"over what follows: {why}; {found}. Make both the same kind"
+        )
+    return f"{shown(name)} differs: {why}; {found}. Return the same kind everywhere"
 
 
 def _results_of_expression(name, at, then, otherwise, why):

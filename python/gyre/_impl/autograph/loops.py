@@ -6,6 +6,7 @@ and that are used in later iterations or after it, are its state.
 """
 
 import functools
+import itertools
 import warnings
 from collections.abc import Callable
 
@@ -187,7 +188,8 @@ class _Loop:
             self.watch = Watch(*blocks, kind=f"{self.kind} loop", at=self.at, names=self.names)
         try:
             with self.watch:
-                return build(self.initial(), self.paths(), self.dims())
+                initial = self.initial()
+                return build(initial, self.paths(), self.dims(initial))
         except Restart as restart:
             if restart.owner is not self:
                 raise
@@ -287,8 +289,9 @@ class _Loop:
             for _ in range(chosen.count())
         ]
 
-    def dims(self):
-        """Shapes that the user says hold in all iterations; None if there are none."""
+    def dims(self, initial):
+        """Shapes that the user says hold in all iterations, of all tensors of the state, which are
+        at first `initial`; None if there are none."""
         if not self.invariants:
             return None
         stated = []
@@ -296,16 +299,26 @@ class _Loop:
             stated.extend(
                 (leaf, as_dims(shape)) for leaf in nest.flatten(value, expand_composites=True)
             )
+        tensors = iter(initial)
         dims = []
         for chosen, taken in zip(self.layouts, self.taken, strict=True):
-            for leaf in taken.leaves[:]:
-                if leaf.dtype is not None:
-                    found = [d for value, d in stated if value is leaf.value]
-                    dims.append(found[0] if found else leaf.dims)
-            if chosen.undefined or taken.undefined:
-                dims.extend(leaf.dims for leaf in chosen.leaves if leaf.dtype is not None)
-            if chosen.flagged:
-                dims.append(())
+            given = list(itertools.islice(tensors, chosen.count()))
+            found = self._dims_of(chosen, taken, stated)
+            # A list that grows is none of the values that it begins with.
+            dims += found if len(found) == len(given) else [tensor._dims for tensor in given]
+        return dims
+
+    @staticmethod
+    def _dims_of(chosen, taken, stated):
+        dims = []
+        for leaf in taken.leaves:
+            if leaf.dtype is not None:
+                found = [d for value, d in stated if value is leaf.value]
+                dims.append(found[0] if found else leaf.dims)
+        if chosen.undefined or taken.undefined:
+            dims.extend(leaf.dims for leaf in chosen.leaves if leaf.dtype is not None)
+        if chosen.flagged:
+            dims.append(())
         return dims
 
 

@@ -52,7 +52,8 @@ class _Blocks(ast.NodeTransformer):
             "if_stmt",
             [then, otherwise],
             [node.test, load(then.name), load(otherwise.name)],
-            [ast.Constant(node.state.outputs)],
+            [ast.Constant(node.state.outputs)]
+            + [ast.Constant(True)] * getattr(node, "is_unless", False),
         )
 
     def visit_While(self, node):

@@ -166,7 +166,9 @@ def _breaks(body):
 def _unless(flags, statements, place):
     """`if not flag: statements`"""
     test = all_of([no(load(flag)) for flag in flags])
-    return ast.copy_location(ast.If(test=at(test, place), body=statements, orelse=[]), place)
+    made = ast.copy_location(ast.If(test=at(test, place), body=statements, orelse=[]), place)
+    made.is_unless = True
+    return made
 
 
 class _Jumps:
