@@ -181,8 +181,9 @@ absl::Status CheckWrittenOnce(absl::Span<const Arguments> runs) {
       const std::optional<std::string> file = run.Get(option);
       if (!file || file->empty()) continue;
       std::error_code ignored;
-      const auto [it, is_new] =
-          written.emplace(std::filesystem::weakly_canonical(*file, ignored), option);
+      const auto [it, is_new] = written.emplace(
+          std::filesystem::weakly_canonical(std::filesystem::absolute(*file, ignored), ignored),
+          option);
       if (is_new) continue;
       return absl::InvalidArgumentError(absl::StrCat(option, ": ", *file, " is written by another ",
                                                      it->second,

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/effects.h"
+#include "eager/variable.h"
 #include "eager/variable_store.h"
 #include "front/error.h"
 
@@ -50,6 +52,16 @@ bool IsSame(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
+
+RunEffects EffectsOfRun(const Program& program) {
+  const Effects effects(program);
+  EffectSet all;
+  for (const Node& node : program.main().nodes) all |= effects.Of(node);
+  constexpr unsigned kMore =
+      EffectSet::kWrite | EffectSet::kTalk | EffectSet::kRandom | EffectSet::kUnclear;
+  if (all.Has(kMore)) return RunEffects::kMore;
+  return all.Has(EffectSet::kRead) ? RunEffects::kReads : RunEffects::kNone;
+}
 
 EffectLog::Scope::Scope(EffectLog& log, Mode mode) : log_(log), mode_(mode) {
   if (mode == Mode::kRecord) {

@@ -21,8 +21,13 @@
 #include "base/internal_export.h"
 #include "eager/eager_op.h"
 #include "eager/tensor.h"
+#include "ir/program.h"
 
 namespace gyre::eager {
+
+// What a run of a program does beside computing values.
+enum class RunEffects : uint8_t { kNone, kReads, kMore };
+GYRE_INTERNAL_EXPORT RunEffects EffectsOfRun(const Program& program);
 
 class GYRE_INTERNAL_EXPORT EffectLog {
  public:

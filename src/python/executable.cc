@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "analysis/effects.h"
 #include "base/status.h"
+#include "eager/effect_log.h"
 #include "front/graph_state.h"
 #include "gyre/core/options.h"
 #include "python/arrays/items.h"
@@ -35,7 +35,7 @@ struct PyExecutable {
   std::shared_ptr<OwnSession> own;    // whose state it runs on; null: that of the process
   CompileMode compile = CompileMode::kAuto;
 
-  std::optional<EffectSet> effects;  // once they have been asked for
+  std::optional<eager::RunEffects> effects;  // once they have been asked for
 
   // With the GIL held. Shared with the runs that it is used by.
   std::shared_ptr<const Session::Callable> callable;
@@ -63,16 +63,16 @@ struct PyExecutable {
 
 // What a run does beside computing values: "none"; "reads" variables; or "more".
 nb::object EffectsOf(PyExecutable& self) {
-  if (!self.effects) {
-    const Effects effects(*self.program);
-    self.effects.emplace();
-    for (const Node& node : self.program->main().nodes()) *self.effects |= effects.Of(node);
+  if (!self.effects) self.effects = eager::EffectsOfRun(*self.program);
+  switch (*self.effects) {
+    case eager::RunEffects::kNone:
+      return ToStr("none");
+    case eager::RunEffects::kReads:
+      return ToStr("reads");
+    case eager::RunEffects::kMore:
+      break;
   }
-  constexpr unsigned kMore =
-      EffectSet::kWrite | EffectSet::kTalk | EffectSet::kRandom | EffectSet::kUnclear;
-  return ToStr(self.effects->Has(kMore)              ? "more"
-               : self.effects->Has(EffectSet::kRead) ? "reads"
-                                                     : "none");
+  return ToStr("more");
 }
 
 std::vector<Tensor> FeedsOf(const PyExecutable& self, nb::handle feeds) {

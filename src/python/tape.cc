@@ -281,6 +281,9 @@ struct PausedTapes {
 
 // A context manager, of one thread: the first time it records, and then it replays.
 struct PyEffectLog {
+  explicit PyEffectLog(int orders) : log(orders) {}
+  PyEffectLog(const PyEffectLog&) = delete;
+
   eager::EffectLog log;
   bool has_recorded = false;
   std::vector<std::unique_ptr<eager::EffectLog::Scope>> open;
@@ -348,12 +351,7 @@ void BindTapes(nb::module_& m) {
   nb::class_<PyEffectLog>(m, "EffectLog", nb::is_final(),
                           "Context manager: ops with effects that run in it give what they gave "
                           "when it was first entered.")
-      .def(
-          "__init__",
-          [](PyEffectLog* self, int orders) {
-            new (self) PyEffectLog{.log = eager::EffectLog(orders), .open = {}};
-          },
-          nb::arg("orders"))
+      .def(nb::init<int>(), nb::arg("orders"))
       .def("__enter__", &PyEffectLog::Enter)
       .def("__exit__", [](PyEffectLog& self, nb::args) { self.open.pop_back(); });
   m.def("logs_effects", &eager::EffectLog::IsOn, "Whether this thread is in an EffectLog.");

@@ -181,7 +181,8 @@ TEST_P(ObserversTest, ARunThatEndsBehindItsDeadlineHasFailed) {
       "graph {\n  %x = Const() value=float32{3} : float32\n"
       "  %y = Square(%x) : float32\n}");
   Sleeper sleeper;
-  RunOptions options{.observer = &sleeper, .timeout_ms = 20};
+  RunOptions options{.timeout_ms = 20};
+  options.observer = &sleeper;
   EXPECT_EQ(RunStatus(*session, {}, "y:0", options).code(), absl::StatusCode::kDeadlineExceeded);
   options.timeout_ms = 20'000;
   EXPECT_EQ(RunScalar<float>(*session, {}, "y:0", options), 9);
