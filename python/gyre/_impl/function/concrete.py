@@ -107,8 +107,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         )
 
     def _run_recorded(self, tensors):
-        """The results, of a call that tapes hear of, or that is within a function that may be called
-        again."""
+        """The results, of a call that tapes hear of, or that is in what may be called again."""
         if _gyre.logs_effects():
             effects = self._executable.effects
             if effects == "more":
