@@ -246,25 +246,31 @@ class Tape:
         tensor, (values, indices, dense_shape), or None."""
 
 class PausedTapes:
-    """Context manager: no tape of this thread records."""
-    def __enter__(self) -> None: ...
+    """Context manager: no tape of this thread records that did before."""
+    def __enter__(self) -> Self: ...
     def __exit__(self, *error: Any) -> None: ...
+    # within it: watched by the paused tapes, and used under tapes that have been started meanwhile
+    used: list[Tensor]
 
 # whether a tape records on this thread; how many do
 def recording() -> bool: ...
 def num_recording() -> int: ...
 
 class EffectLog:
-    """Context manager: ops with effects that run in it give what they gave when it was first
-    entered, and don't run. `orders`: of how many derivatives it may be asked."""
+    """What ops with effects gave in record(); in replay() they give it again, and don't run. Both
+    are context managers, of one thread. `orders`: of how many derivatives it may be asked."""
     def __init__(self, orders: int) -> None: ...
+    def record(self) -> _EffectScope: ...
+    def replay(self) -> _EffectScope: ...
+
+class _EffectScope:
     def __enter__(self) -> None: ...
     def __exit__(self, *error: Any) -> None: ...
 
 # whether this thread is in an EffectLog
 def logs_effects() -> bool: ...
 def run_once(name: str, compute: Callable[[int], Any]) -> Any:
-    """What compute(orders) returned when the EffectLog was first entered; it is called then."""
+    """What compute(orders) returned when an EffectLog recorded this; else it is called."""
 
 def require_unchanged(name: str, variables: list[Tensor]) -> None:
     """FailedPreconditionError where the EffectLog saw other values of these, by their handles."""

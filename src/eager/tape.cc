@@ -24,6 +24,12 @@ std::vector<Tape*>& Active() {
   return *known;
 }
 
+// Innermost last.
+std::vector<Recording::Pause*>& Pauses() {
+  static thread_local std::vector<Recording::Pause*> pauses;
+  return pauses;
+}
+
 bool CarriesGradient(DType dtype) {
   return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kVariant ||
          dtype == DType::kResource;
@@ -127,6 +133,9 @@ const std::vector<Tape*>& Recording::Tapes() { return Active(); }
 template <typename MakeStep>
 void Recording::TellThoseThatWatch(absl::Span<const EagerTensor> inputs,
                                    absl::Span<const EagerTensor> outputs, MakeStep make) {
+  if (IsOn()) {
+    for (Pause* const pause : Pauses()) pause->Look(inputs);
+  }
   std::shared_ptr<const Step> step;
   for (Tape* tape : Active()) {
     const bool watches = std::any_of(inputs.begin(), inputs.end(), [&](const EagerTensor& input) {
@@ -173,12 +182,22 @@ void Recording::Tell(const std::shared_ptr<const OwnStep>& own,
 }
 
 Recording::Pause::Pause() : tapes_(Active()) {
+  Pauses().push_back(this);
   for (auto tape = tapes_.rbegin(); tape != tapes_.rend(); ++tape) (*tape)->Stop();
 }
 
 Recording::Pause::~Pause() {
+  std::erase(Pauses(), this);
   for (Tape* tape : tapes_) {
     if (!tape->is_recording()) tape->Start();
+  }
+}
+
+void Recording::Pause::Look(absl::Span<const EagerTensor> inputs) {
+  for (const EagerTensor& input : inputs) {
+    const bool is_watched = std::any_of(
+        tapes_.begin(), tapes_.end(), [&](const Tape* tape) { return tape->IsWatched(input.id); });
+    if (is_watched && seen_.insert(input.id).second) used_.push_back(input);
   }
 }
 

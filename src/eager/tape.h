@@ -116,16 +116,25 @@ class GYRE_INTERNAL_EXPORT Recording {
   static void Tell(const std::shared_ptr<const OwnStep>& step, absl::Span<const EagerTensor> inputs,
                    absl::Span<const EagerTensor> outputs);
 
-  // While it lives, no tape of this thread records.
-  class Pause {
+  // While it lives, no tape of this thread records that did before.
+  class GYRE_INTERNAL_EXPORT Pause {
    public:
     Pause();
     ~Pause();
     Pause(const Pause&) = delete;
     Pause& operator=(const Pause&) = delete;
 
+    // What other tapes, which have been started meanwhile, could have recorded the use of, and one
+    // of the paused ones watches; each once.
+    const std::vector<EagerTensor>& used() const { return used_; }
+
    private:
+    friend class Recording;
+    void Look(absl::Span<const EagerTensor> inputs);
+
     std::vector<Tape*> tapes_;
+    std::vector<EagerTensor> used_;
+    HashSet<uint64_t> seen_;
   };
 
  private:

@@ -279,22 +279,26 @@ struct PausedTapes {
 
 // ---- What runs again
 
-// A context manager, of one thread: the first time it records, and then it replays.
 struct PyEffectLog {
   explicit PyEffectLog(int orders) : log(orders) {}
   PyEffectLog(const PyEffectLog&) = delete;
 
   eager::EffectLog log;
-  bool has_recorded = false;
-  std::vector<std::unique_ptr<eager::EffectLog::Scope>> open;
-
-  void Enter() {
-    using Mode = eager::EffectLog::Mode;
-    const Mode mode = has_recorded ? Mode::kReplay : Mode::kRecord;
-    open.push_back(std::make_unique<eager::EffectLog::Scope>(log, mode));
-    has_recorded = true;
-  }
 };
+
+// A context manager, of one thread; several may replay one log.
+struct PyEffectScope {
+  nb::object log;  // keeps it alive
+  eager::EffectLog::Mode mode;
+  std::optional<eager::EffectLog::Scope> scope = std::nullopt;
+
+  void Enter() { scope.emplace(nb::cast<PyEffectLog&>(log).log, mode); }
+  void Exit() { scope.reset(); }
+};
+
+PyEffectScope* ScopeOf(nb::handle log, eager::EffectLog::Mode mode) {
+  return new PyEffectScope{.log = nb::borrow(log), .mode = mode};
+}
 
 nb::object RunOnce(nb::handle name, nb::handle compute) {
   const auto found =
@@ -346,18 +350,31 @@ void BindTapes(nb::module_& m) {
   nb::class_<PausedTapes>(m, "PausedTapes", nb::is_final(),
                           "Context manager: no tape of this thread records.")
       .def(nb::init<>())
-      .def("__enter__", [](PausedTapes& self) { self.pause.emplace(); })
+      .def("__enter__",
+           [](nb::handle self) {
+             nb::cast<PausedTapes&>(self).pause.emplace();
+             return nb::borrow(self);
+           })
+      .def_prop_ro(
+          "used",
+          [](PausedTapes& self) { return self.pause ? ListOf(self.pause->used()) : nb::list(); })
       .def("__exit__", [](PausedTapes& self, nb::args) { self.pause.reset(); });
+  using Mode = eager::EffectLog::Mode;
+  nb::class_<PyEffectScope>(m, "_EffectScope", nb::is_final())
+      .def("__enter__", &PyEffectScope::Enter)
+      .def("__exit__", [](PyEffectScope& self, nb::args) { self.Exit(); });
   nb::class_<PyEffectLog>(m, "EffectLog", nb::is_final(),
-                          "Context manager: ops with effects that run in it give what they gave "
-                          "when it was first entered.")
+                          "What ops with effects gave to what is called again.")
       .def(nb::init<int>(), nb::arg("orders"))
-      .def("__enter__", &PyEffectLog::Enter)
-      .def("__exit__", [](PyEffectLog& self, nb::args) { self.open.pop_back(); });
+      .def(
+          "record", [](nb::handle self) { return ScopeOf(self, Mode::kRecord); },
+          nb::rv_policy::take_ownership)
+      .def(
+          "replay", [](nb::handle self) { return ScopeOf(self, Mode::kReplay); },
+          nb::rv_policy::take_ownership);
   m.def("logs_effects", &eager::EffectLog::IsOn, "Whether this thread is in an EffectLog.");
   m.def("run_once", &RunOnce, nb::arg("name"), nb::arg("compute"),
-        "What compute(orders) returned when the EffectLog was first entered; outside, and then, "
-        "it is called.");
+        "What compute(orders) returned when an EffectLog recorded this; else it is called.");
   m.def("require_unchanged", &RequireUnchanged, nb::arg("name"), nb::arg("variables"),
         "FailedPreconditionError where an EffectLog saw other values of them.");
   m.def(

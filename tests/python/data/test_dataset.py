@@ -4,6 +4,7 @@ import collections
 import itertools
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -418,3 +419,18 @@ def test_errors_of_functions_name_their_lines_where_nothing_else_is_traced():
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert "GatherV2 (GatherV2), written at <string>:3" in ran.stderr
+
+
+def test_threads_share_an_iterator():
+    elements, seen = iter(Dataset.range(4000)), []
+
+    def take():
+        for _ in range(500):
+            seen.append(int(next(elements)))
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(2000))

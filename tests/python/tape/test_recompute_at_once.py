@@ -1,12 +1,15 @@
 """recompute_grad of what runs at once: called again, it is what it was."""
 
 import contextlib
+import threading
+import time
 
 import numpy as np
 import pytest
 
 import gyre
 
+BOTH = pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
 
 def slopes_of(f, x, variables=(), order=1):
     """f(x) and its derivatives of an order by x and variables, as numpy has them."""
@@ -185,3 +188,104 @@ def test_recomputed_with_a_variable_made_in_the_first_call(same_shape):
     else:
         value, dx = slopes_of(run, x)
         np.testing.assert_allclose(value, np.sum(dx * x.numpy()), rtol=1e-5)
+
+
+def test_recomputed_by_several_threads():
+    pauses = iter([0.0] + [0.02, 0.005] * 50)
+
+    def f(x):
+        x = x * gyre.random.uniform([10])
+        time.sleep(next(pauses, 0.0))
+        return x * gyre.random.uniform([10]) * gyre.random.uniform([10])
+
+    x = gyre.ones([10])
+    with gyre.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = gyre.recompute_grad(f)(x)
+    wanted = tape.gradient(y, x).numpy()
+    found = []
+
+    def ask():
+        for _ in range(5):
+            found.append(np.array_equal(tape.gradient(y, x), wanted))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 20
+
+
+@BOTH
+def test_recomputed_with_values_of_python(wrap):
+    def f(x, training, times=1):
+        assert isinstance(times, int)
+        return x * 2.0 * times if training is True else x * 3.0
+
+    def slopes(x):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = gyre.recompute_grad(f)(x, True, times=5)
+        return y, tape.gradient(y, x)
+
+    assert [float(v) for v in wrap(slopes)(gyre.constant(1.0))] == [10, 10]
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["captured", "by name", "in a structure"])
+def test_recomputed_of_tensors_that_are_no_arguments(wrap, how):
+    def slopes(x, c):
+        with gyre.GradientTape() as tape:
+            tape.watch([x, c])
+            y = c * 1.0
+            if how == "captured":
+                y += gyre.recompute_grad(lambda x: x * x * c)(x)
+            elif how == "by name":
+                y += gyre.recompute_grad(lambda x, c: x * x * c)(x=x, c=c)
+            else:
+                y += gyre.recompute_grad(lambda both: both["x"] ** 2 * both["c"][0])(
+                    {"x": x, "c": [c, 3]}
+                )
+        return tape.gradient(y, [x, c])
+
+    assert [float(g) for g in wrap(slopes)(gyre.constant(3.0), gyre.constant(2.0))] == [12, 10]
+
+
+def test_recomputed_of_a_captured_tensor_within_what_is_recomputed():
+    c = gyre.constant(2.0)
+    inner = gyre.recompute_grad(lambda x: gyre.sin(x * c))
+    outer = gyre.recompute_grad(lambda x: inner(x) * c)
+    x = gyre.constant(0.4)
+    with gyre.GradientTape() as tape:
+        tape.watch([x, c])
+        y = outer(x)
+    dx, dc = tape.gradient(y, [x, c])
+    assert float(dx) == pytest.approx(4 * np.cos(0.8), rel=1e-6)
+    assert float(dc) == pytest.approx(np.sin(0.8) + 2 * 0.4 * np.cos(0.8), rel=1e-6)
+
+
+def test_recomputed_from_an_iterator():
+    elements = iter(gyre.data.Dataset.range(1, 100))
+    found = slopes_of(
+        gyre.recompute_grad(lambda x: x * gyre.cast(next(elements), gyre.float32)),
+        gyre.constant(1.0),
+    )
+    assert found == [1, 1]
+    assert int(next(elements)) == 2
+
+
+@pytest.mark.parametrize("function", [gyre.py_function, gyre.numpy_function])
+def test_recomputed_with_a_function_of_the_host(function):
+    calls = []
+
+    def host(x):
+        calls.append(1)
+        return x * len(calls)
+
+    value, dx = slopes_of(
+        gyre.recompute_grad(lambda x: x * function(host, [x], gyre.float32)), gyre.constant(3.0)
+    )
+    # Its own gradient calls a py_function once more, as in a graph.
+    assert (value, dx) == ((9, 3 + 2 * 3) if function is gyre.py_function else (9, 3))
+    assert len(calls) == (2 if function is gyre.py_function else 1)

@@ -317,46 +317,62 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
     In a graph f becomes a function, and its gradient runs it again. Eagerly f is called again,
     with its Python. Variables are seen as they were, the same random numbers are drawn, and what f
-    prints or changes happens once: what ops with effects gave is kept. f must run the same ops each
-    time (FailedPreconditionError). A gyre.function that f calls eagerly keeps its
-    intermediate values if it has effects, and may not be called again once variables that it reads
-    have changed (FailedPreconditionError).
+    prints or changes happens once: what ops with effects gave is kept. f must compute the same each
+    time, whatever the state of Python is; FailedPreconditionError where it runs ops with effects
+    that it did not run before. A gyre.function that f calls eagerly keeps its intermediate values
+    if it has effects, and may not be called again once variables that it reads have changed
+    (FailedPreconditionError).
     """
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         if _gyre.current_graph() is not None:
             return _called_again(f, args, kwargs)
-        orders = _gyre.num_recording()
-        return _called_eagerly(f, args, kwargs, orders) if orders else f(*args, **kwargs)
+        return _called_eagerly(f, args, kwargs) if _gyre.recording() else f(*args, **kwargs)
 
     return decorated
 
 
-def _called_eagerly(f, args: tuple, kwargs: dict, orders: int):
-    """f at once, whose gradient calls it again; `orders` tapes record."""
+class _Recomputed:
+    """A call at once, as an entry of tapes: they call the function again."""
 
-    @functools.wraps(f)
-    def recomputed(*args, **kwargs):
-        log = _gyre.EffectLog(orders)
-        with paused(), GradientTape() as own, log:
+    def __init__(self, call_again, log, tensors: list, variables: list):
+        self._call_again, self._log = call_again, log
+        self._tensors, self._variables = tensors, variables
+
+    def backward(self, inputs: list, outputs: list, dys: list) -> list:
+        """The adjoints of the inputs: tensors, then the handles of variables."""
+        del inputs, outputs
+        with GradientTape() as tape:
+            tape.watch([*self._tensors, *self._variables])
+            with self._log.replay():
+                again = [convert_to_tensor(y) for y in flat(self._call_again())]
+        pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if dy is not None]
+        return tape.gradient(
+            [y for y, _ in pairs], self._tensors + self._variables, [dy for _, dy in pairs]
+        )
+
+
+def _called_eagerly(f, args: tuple, kwargs: dict):
+    """f at once, while tapes record, whose gradient calls it again."""
+    log = _gyre.EffectLog(_gyre.num_recording())
+    with paused() as tapes, GradientTape() as own:
+        with log.record():
             result = f(*args, **kwargs)
-        for variable in own.watched_variables():
-            accessed(variable.handle)
-
-        def gradient(*dys, variables=()):
-            with GradientTape() as tape:
-                inputs = [call("Identity", x) for x in flat(args)]
-                tape.watch([x for x in inputs if x.dtype.is_floating or x.dtype.is_complex])
-                with log:
-                    again = f(*packed(args, inputs), **kwargs)
-            found = tape.gradient(flat(again), inputs + list(variables), list(dys))
-            by_arguments = found[: len(inputs)]
-            return (by_arguments, found[len(inputs) :]) if variables else by_arguments
-
-        return result, gradient
-
-    return _eager(recomputed, args, kwargs)
+        outputs = [call("Identity", convert_to_tensor(y)) for y in flat(result)]
+        used = tapes.used
+    # By identity: variables are compared by their values.
+    variables = {id(v): v for v in own.watched_variables()}
+    variables |= {id(v): v for v in map(variable_of, used) if v is not None}
+    tensors = [t for t in used if is_differentiable(t.dtype)]
+    handles = [v.handle for v in variables.values()]
+    for handle in handles:
+        accessed(handle)
+    entry = _Recomputed(
+        functools.partial(f, *args, **kwargs), log, tensors, list(variables.values())
+    )
+    _gyre.record(entry, tensors + handles, outputs)
+    return packed(result, outputs)
 
 
 def _called_again(f, args: tuple, kwargs: dict):

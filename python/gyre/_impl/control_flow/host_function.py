@@ -83,27 +83,66 @@ def _add(op, call, leaves, dtypes):
     return _gyre.execute(op, [leaves], {"token": token, "Tout": dtypes})
 
 
-def _is_differentiable(dtype):
-    return dtype.is_floating or dtype.is_complex
+def _differentiable(dtypes) -> list:
+    """Which of them have derivatives."""
+    return [i for i, dtype in enumerate(dtypes) if dtype.is_floating or dtype.is_complex]
+
+
+def _adjoints(call, inputs, dtypes, dys) -> list:
+    """Of the inputs that have some, with the adjoints of all results that have some: the function is
+    called once more, under a tape."""
+    chosen = [inputs[i] for i in _differentiable([x.dtype for x in inputs])]
+    with GradientTape() as tape:
+        tape.watch(chosen)
+        results = call(inputs)
+    found = tape.gradient([results[i] for i in _differentiable(dtypes)], chosen, dys)
+    return [
+        zeros_of(x) if g is None else _gyre.convert(g) for x, g in zip(chosen, found, strict=True)
+    ]
+
+
+def _now(label, call, leaves, dtypes):
+    """The results of a call at once."""
+    del label, dtypes
+    try:
+        return call(leaves)
+    except Exception as error:
+        _raise_for(error)
+
+
+class _HostCall:
+    """A call at once, as an entry of tapes: they call the function once more."""
+
+    def __init__(self, call, dtypes):
+        self._call, self._dtypes = call, dtypes
+
+    def backward(self, inputs, outputs, dys) -> list:
+        """The adjoints of the inputs."""
+        answers = _differentiable(self._dtypes)
+        weights = [zeros_of(outputs[i]) if dys[i] is None else dys[i] for i in answers]
+        found = iter(_adjoints(self._call, inputs, self._dtypes, weights))
+        chosen = _differentiable([x.dtype for x in inputs])
+        return [next(found) if i in chosen else None for i in range(len(inputs))]
+
+
+def _once(label, call, leaves, dtypes):
+    """The results of a call within a function that may be called again (see EffectLog)."""
+    results = _gyre.run_once(label, lambda _orders: _now(label, call, leaves, dtypes))
+    results = [_gyre.execute("Identity", [result])[0] for result in results]
+    if _gyre.recording() and _differentiable(dtypes):
+        _gyre.record(_HostCall(call, dtypes), leaves, results)
+    return results
 
 
 def _add_with_gradient(call, leaves, dtypes):
     """EagerPyFunc, whose gradient calls the function once more, under a tape."""
-    chosen = [i for i, leaf in enumerate(leaves) if _is_differentiable(leaf.dtype)]
-    answers = [i for i, dtype in enumerate(dtypes) if _is_differentiable(dtype)]
+    chosen = _differentiable([leaf.dtype for leaf in leaves])
+    answers = _differentiable(dtypes)
     if not chosen or not answers:
         return _add("EagerPyFunc", call, leaves, dtypes)
 
     def adjoints(tensors):
-        inputs, dys = tensors[: len(leaves)], tensors[len(leaves) :]
-        with GradientTape() as tape:
-            tape.watch([inputs[i] for i in chosen])
-            results = call(inputs)
-        found = tape.gradient([results[i] for i in answers], [inputs[i] for i in chosen], dys)
-        return [
-            zeros_of(inputs[i]) if g is None else _gyre.convert(g)
-            for i, g in zip(chosen, found, strict=True)
-        ]
+        return _adjoints(call, tensors[: len(leaves)], dtypes, tensors[len(leaves) :])
 
     def forward(values):
         return _add("EagerPyFunc", call, values, dtypes)
@@ -129,18 +168,14 @@ def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
     inp = [] if inp is None else inp
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "py_function")
-    if _gyre.current_graph() is None:
-        arguments = nest.map_structure(_gyre.convert, list(inp))
-        try:
-            outputs = _results(label, func(*arguments), dtypes)
-        except Exception as error:
-            _raise_for(error)
-        return _pack(outputs, structure)
     inputs = nest.map_structure(_gyre.convert, list(inp))
 
     def call(tensors):
         return _results(label, func(*nest.pack_sequence_as(inputs, tensors)), dtypes)
 
+    if _gyre.current_graph() is None:
+        run = _once if _gyre.logs_effects() else _now
+        return _pack(run(label, call, nest.flatten(inputs), dtypes), structure)
     return _pack(_add_with_gradient(call, nest.flatten(inputs), dtypes), structure)
 
 
@@ -163,6 +198,7 @@ def numpy_function(
         return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes)
 
     if _gyre.current_graph() is None:
-        return _pack(call([_gyre.convert(value) for value in inp]), structure)
+        values = [_gyre.convert(value) for value in inp]
+        return _pack(_gyre.run_once(label, lambda _orders: call(values)), structure)
     op = "PyFunc" if stateful else "PyFuncStateless"
     return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

@@ -11,7 +11,7 @@ from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.data import elements
 from gyre._impl.function.concrete import converted
 from gyre._impl.function.function import Function
-from gyre._impl.locks import lock
+from gyre._impl.locks import lock, reentrant_lock
 from gyre._impl.variable import Variable
 
 _lock = lock()
@@ -58,6 +58,7 @@ class Iterator:
         with _gyre.init_scope():
             self._state = self._steps.begin()
         self._kept: Any = None  # variables, once a graph takes part
+        self._lock = reentrant_lock()
 
     @property
     def element_spec(self):
@@ -78,7 +79,13 @@ class Iterator:
     def __next__(self):
         if _gyre.current_graph() is not None or self._kept is not None:
             return self._shared()
-        more, element, self._state = self._steps.next(self._state)
+
+        def take(_orders):
+            with self._lock:
+                more, element, self._state = self._steps.next(self._state)
+            return bool(more), element
+
+        more, element = _gyre.run_once("next", take)
         if not more:
             raise StopIteration
         return element
