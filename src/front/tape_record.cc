@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/hash_map.h"
+#include "front/error.h"
 #include "front/op_call.h"
 #include "front/scope.h"
+#include "grad/dependence.h"
 
 namespace gyre::internal {
 namespace {
@@ -16,6 +19,12 @@ struct Recorded {
   std::vector<std::vector<bool>> tracked;  // by node and output: watched, or computed from that
   bool IsTracked(Endpoint e) const { return tracked[e.node][e.slot]; }
 };
+
+bool IsDuring(const TapeRecord& record, uint64_t clock) {
+  return std::any_of(
+      record.spans.begin(), record.spans.end(),
+      [clock](const TapeRecord::Span& span) { return span.begin <= clock && clock < span.end; });
+}
 
 Recorded RecordedIn(const Scope& scope, const TapeRecord& record) {
   const Function& function = scope.function();
@@ -40,11 +49,8 @@ Recorded RecordedIn(const Scope& scope, const TapeRecord& record) {
   for (const Node& node : function.nodes) {
     const uint64_t made = scope.made_at(node.id);
     watch_until(made);
-    const bool is_seen = std::any_of(
-        record.spans.begin(), record.spans.end(),
-        [made](const TapeRecord::Span& span) { return span.begin <= made && made < span.end; });
-    if (!is_seen || !std::any_of(node.inputs.begin(), node.inputs.end(),
-                                 [&](Endpoint e) { return recorded.IsTracked(e); }))
+    if (!IsDuring(record, made) || !std::any_of(node.inputs.begin(), node.inputs.end(),
+                                                [&](Endpoint e) { return recorded.IsTracked(e); }))
       continue;
     recorded.nodes[node.id] = true;
     recorded.tracked[node.id].assign(recorded.tracked[node.id].size(), true);
@@ -74,6 +80,61 @@ std::vector<Value> StopsOf(const ScopePtr& scope, const Recorded& recorded,
   return stops;
 }
 
+bool MayCarryGradient(DType dtype) {
+  return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kVariant;
+}
+
+// The arguments of `scope` that are no captures: what a loop carries from one iteration to the
+// next. Those that may carry gradients, if the tape was recording when they were made.
+std::vector<Value> RecordedArguments(const ScopePtr& scope, const TapeRecord& record) {
+  HashSet<Endpoint> captures;
+  for (const Value& capture : scope->captures()) captures.insert(*scope->Find(capture));
+  std::vector<Value> arguments;
+  for (const Node& node : scope->function().nodes) {
+    if (node.kind() != OpKind::kArg || captures.contains(Endpoint{node.id, 0})) continue;
+    if (MayCarryGradient(node.signature.outputs[0].dtype) &&
+        IsDuring(record, scope->made_at(node.id)))
+      arguments.push_back(scope->ValueAt({node.id, 0}));
+  }
+  return arguments;
+}
+
+// A tape that began outside of a loop has recorded its earlier iterations, which a gradient that is
+// taken in its body does not see: it may not need them.
+void CheckArguments(const ScopePtr& scope, const TapeRecord& record,
+                    const std::vector<Endpoint>& ys, const std::vector<Source>& xs,
+                    const std::vector<Value>& stops, const std::source_location& where) {
+  for (const Source& x : xs) {
+    for (ScopePtr s = scope; s != nullptr && s != x.value().scope(); s = s->parent()) {
+      if (s->is_main()) break;
+      for (const Value& argument : RecordedArguments(s, record)) {
+        const auto here = scope->Find(argument);
+        if (!here) continue;
+        const std::shared_ptr<const Program> program = scope->AsProgram();
+        const Function& main = program->main();
+        grad::Marks marks = grad::NoMarks(main), none = grad::NoMarks(main);
+        marks[here->node][here->slot] = true;
+        for (const Value& stop : stops) {
+          const auto e = scope->Find(stop);
+          if (e && *e != *here) none[e->node][e->slot] = true;
+        }
+        grad::MarkDependents(main, grad::Dependence(*program), none, marks);
+        if (std::none_of(ys.begin(), ys.end(), [&](Endpoint y) { return marks[y.node][y.slot]; }))
+          continue;
+        const Scope::Description& body = s->description();
+        ThrowInvalid(
+            absl::StrCat("the gradient by '", x.value().name(), "' is taken in ", body.what,
+                         body.line.empty() ? "" : absl::StrCat(" (", body.line, ")"),
+                         ", of something that was computed there from '", argument.name(),
+                         "', which may have been computed from '", x.value().name(),
+                         "' before, as in earlier iterations of a loop: take the gradient outside, "
+                         "or let the tape begin there"),
+            where);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
@@ -99,6 +160,7 @@ std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
   if (connected.empty()) return gradients;
   GradientOptions with_stops = options;
   for (Value& stop : StopsOf(scope, recorded, targets)) with_stops.stops.push_back(std::move(stop));
+  CheckArguments(scope, record, targets, connected, with_stops.stops, where);
   std::vector<SparseGradient> found = sparse_gradients(ys, connected, with_stops, where);
   for (size_t i = 0, next = 0; i < xs.size(); ++i) {
     if (recorded.IsTracked(sources[i])) gradients[i] = std::move(found[next++]);

@@ -112,3 +112,59 @@ def test_weights_of_the_body_cannot_go_outside():
 
     with pytest.raises(gyre.errors.InvalidArgumentError, match="take the gradient outside"):
         weighted(gyre.constant(1.0))
+
+
+@pytest.mark.parametrize("loop", ["for", "while_loop", "variable"])
+def test_a_tape_from_outside_of_a_loop_does_not_forget_earlier_iterations(loop):
+    v = gyre.Variable(2.0)
+
+    @gyre.function
+    def f(x, n):
+        source = v if loop == "variable" else x
+        with gyre.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y, g = x * 1.0, x * 0.0
+            if loop == "while_loop":
+
+                def body(i, y, g):
+                    y = y * source
+                    return i + 1, y, tape.gradient(y, source)
+
+                _, y, g = gyre.while_loop(lambda i, y, g: i < n, body, (0, y, g))
+            else:
+                for _ in gyre.range(n):
+                    y = y * source
+                    g = tape.gradient(y, source)
+        return g
+
+    with pytest.raises(
+        gyre.errors.InvalidArgumentError, match="in earlier iterations of a loop: take the gradient"
+    ):
+        f(gyre.constant(2.0), gyre.constant(3))
+
+
+def test_a_tape_in_the_body_takes_what_a_loop_carries_for_constant():
+    @gyre.function
+    def f(x, n):
+        y, g = x * 1.0, x * 0.0
+        for _ in gyre.range(n):
+            with gyre.GradientTape() as tape:
+                tape.watch(x)
+                y = y * x
+            g = tape.gradient(y, x)
+        return g
+
+    assert float(f(gyre.constant(2.0), gyre.constant(3))) == 8
+
+
+def test_a_tape_from_outside_of_a_loop_where_nothing_is_carried():
+    @gyre.function
+    def f(x, n):
+        total = x * 0.0
+        with gyre.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            for i in gyre.range(n):
+                total += tape.gradient(x * x * gyre.cast(i, gyre.float32), x)
+        return total
+
+    assert float(f(gyre.constant(3.0), gyre.constant(4))) == 6 * (1 + 2 + 3)
