@@ -313,6 +313,13 @@ class ChunkedVectorModel {
       }
       i += item.run;
     }
+    int64_t next = elements.NextStored(0);
+    for (int64_t i = 0; i < elements.size(); ++i) {
+      if (want[static_cast<size_t>(i)].empty()) continue;
+      ASSERT_EQ(next, i);
+      next = elements.NextStored(i + 1);
+    }
+    ASSERT_EQ(next, elements.size());
   }
 
   std::mt19937 random_;
@@ -328,6 +335,20 @@ TEST(TensorList, HoldsWhatAPlainVectorWould) {
     ChunkedVectorModel(seed).ChangeAndCheck(120);
     if (HasFatalFailure()) return;
   }
+}
+
+// More elements than the tree spans that holds those which are there.
+TEST(TensorList, ZerosAndSumsOfAListWithRoomForMore) {
+  ResourceRun run;
+  Tensor list = run.Run("TensorListReserve", {NoShape(), Index(40)}, Floats());
+  list = run.Run("TensorListSetItem", Inputs(std::move(list), Index(3), Tensor::Scalar(7.0f)),
+                 Floats());
+  EXPECT_EQ(Object(list).elements.NextStored(4), 40);
+  const AttrMap variant = Attrs({{"T", DType::kVariant}});
+  const Tensor sum =
+      run.Run("AddN", {list, list}, Attrs({{"T", DType::kVariant}, {"N", int64_t{2}}}));
+  EXPECT_EQ(Elements(run, sum)[3], 14);
+  EXPECT_EQ(Elements(run, run.Run("ZerosLike", {list}, variant)), std::vector<float>(40, 0));
 }
 
 // Pops all of a list of n elements, which somebody else keeps or not.

@@ -262,7 +262,8 @@ absl::StatusOr<Tensor> ChunkedVector::Get(int64_t i, Tensor::Alloc alloc) const 
 
 int64_t ChunkedVector::NextStored(int64_t i) const {
   if (i >= size_ || i >= Span(level_)) return size_;
-  return std::min(size_, NextStoredIn(root_.get(), level_, i));
+  const int64_t found = NextStoredIn(root_.get(), level_, i);
+  return found < Span(level_) ? std::min(size_, found) : size_;  // more may fit than the tree spans
 }
 
 // The first stored index >= i below `node`, counted from its first element; Span(level) if none.

@@ -203,3 +203,25 @@ def test_bits_do_not_depend_on_where_constants_stand_in_a_body():
         args = [gyre.constant(x, gyre.float64) for x in draw.uniform(-1.5, 1.5, 3)]
         found = {m: float(f(*args)) for m, f in functions.items()}
         assert set(found.values()) == {found["save"]}, found
+
+
+@pytest.mark.parametrize("memory", ["checkpoint(1)", "checkpoint(300)", "recompute(3)"])
+@pytest.mark.parametrize("n", [20, 33, 50])
+def test_second_derivatives_through_an_array_are_those_of_save(memory, n):
+    def second(x, n):
+        with gyre.GradientTape() as outer:
+            outer.watch(x)
+            with gyre.GradientTape() as inner:
+                inner.watch(x)
+                y = x
+                array = gyre.TensorArray(gyre.float64, size=n)
+                for i in gyre.range(n):
+                    y = gyre.sin(y)
+                    array = array.write(i, y)
+                loss = gyre.reduce_sum(array.stack())
+            slope = inner.gradient(loss, x)
+        return outer.gradient(slope, x)
+
+    x, n = gyre.constant(0.3, gyre.float64), gyre.constant(n)
+    wanted = gyre.function(second)(x, n).numpy()
+    np.testing.assert_allclose(gyre.function(second, memory=memory)(x, n), wanted, rtol=1e-12)
