@@ -27,6 +27,10 @@ std::vector<Term> Softsign(FormulaContext& f) {
   return {f.Last("RealDiv", {x, f.op("Abs", {x}) + 1})};
 }
 
+std::vector<Term> LogSigmoid(FormulaContext& f) {
+  return {f.Last("Neg", {f.op("Softplus", {-f.tensor(0)})})};
+}
+
 std::vector<Term> Crelu(FormulaContext& f) {
   const Term x = f.tensor(0);
   return {f.Last("Relu", {f.op("ConcatV2", {x, -x, f.tensor(1)})})};
@@ -73,6 +77,10 @@ void RegisterActivationFunctions(FunctionRegistry& functions) {
                  .doc = "x / (1 + |x|).",
                  .api = {"nn.softsign"},
                  .formula = Softsign});
+  functions.Add({.signature = "(x: tensor)",
+                 .doc = "log(sigmoid(x)) = -softplus(-x), without overflow.",
+                 .api = {"math.log_sigmoid"},
+                 .formula = LogSigmoid});
   functions.Add({.signature = "(features: tensor, axis: tensor = -1)",
                  .doc = "relu(x) and relu(-x), joined along an axis.",
                  .api = {"nn.crelu"},

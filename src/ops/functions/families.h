@@ -10,7 +10,6 @@
   X(ComplexPart)                  \
   X(CrossEntropy)                 \
   X(Filled)                       \
-  X(Hyperbolic)                   \
   X(Indexing)                     \
   X(Initializer)                  \
   X(Loss) X(Matrix) X(Product) X(Reduction) X(Schedule) X(Statistics) X(Text)

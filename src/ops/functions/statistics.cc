@@ -89,7 +89,8 @@ std::vector<Term> Moments(FormulaContext& f) {
   const bool narrow = x.dtype() == DType::kHalf || x.dtype() == DType::kBfloat16;
   const Term wide = narrow ? Cast(x, DType::kFloat) : x;
   Term mean = f.Reduce("Mean", wide, 1, true);
-  const Term distance = f.op("SquaredDifference", {wide, f.op("StopGradient", {mean})});
+  // Without a StopGradient, which would leave first derivatives as they are, but not second ones.
+  const Term distance = f.op("SquaredDifference", {wide, mean});
   const Term variance = f.Reduce("Mean", distance, 1, keep);
   if (!keep) mean = f.Reduce("Mean", wide, 1, false);
   return {Cast(mean, x.dtype()), Cast(variance, x.dtype())};

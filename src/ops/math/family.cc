@@ -8,8 +8,10 @@ namespace gyre {
   X(Bitwise)                                                                                  \
   X(BroadcastGradientArgs)                                                                    \
   X(Cast)                                                                                     \
-  X(CheckNumerics) X(Comparison) X(Complex) X(Division) X(Exponential) X(Extremum) X(Logical) \
-      X(Power) X(Root) X(Rounding) X(Select) X(Sign) X(ToBool) X(Trigonometry) X(UnaryGradient)
+  X(CheckNumerics)                                                                            \
+  X(Comparison)                                                                               \
+  X(Complex) X(Division) X(Exponential) X(Extremum) X(Hyperbolic) X(Logical) X(Power) X(Root) \
+      X(Rounding) X(Select) X(Sign) X(ToBool) X(Trigonometry) X(UnaryGradient)
 
 GYRE_DEFINE_FAMILY(Math, MATH_OPS)
 

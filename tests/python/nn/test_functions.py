@@ -143,3 +143,23 @@ def test_cross_entropy_is_smooth_at_zero(loss):
         tape.watch(x)
         y = loss(labels=labels, logits=x)
     np.testing.assert_allclose(tape.gradient(y, x), gyre.sigmoid(x) - labels, rtol=1e-6)
+
+
+def test_second_derivatives_through_moments():
+    x = gyre.constant([0.5, -1.2, 2.0, 0.3], gyre.float64)
+
+    def slope(x):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            loss = gyre.reduce_sum(gyre.nn.moments(x, [0])[1] ** 2)
+        return tape.gradient(loss, x)
+
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        total = gyre.reduce_sum(gyre.sin(slope(x)))
+    found = tape.gradient(total, x).numpy()
+    step = 1e-6
+    for i in range(4):
+        d = np.eye(4)[i] * step
+        difference = np.sin(slope(x + d)).sum() - np.sin(slope(x - d)).sum()
+        assert found[i] == pytest.approx(difference / (2 * step), rel=1e-6)

@@ -54,6 +54,28 @@ def test_unary(name, expected, x):
     np.testing.assert_allclose(result.numpy(), expected(x), rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", [gyre.float16, gyre.float32, gyre.float64])
+@pytest.mark.parametrize("name", ["asinh", "acosh", "atanh"])
+def test_inverse_hyperbolic_functions_of_any_number(name, dtype):
+    x = np.array(
+        [0, -0.0, 1, -1, 300, -300, np.inf, -np.inf, np.nan, 0.5, *[1e20] * (dtype != gyre.float16)],
+        dtype.as_numpy_dtype,
+    )
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, "arc" + name[1:])(x.astype(np.longdouble))
+    found = getattr(gyre.math, name)(x).numpy().astype(np.float64)
+    np.testing.assert_allclose(found, wanted.astype(np.float64), rtol=2e-3 if dtype == gyre.float16 else 1e-6)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, gyre.function])
+def test_slope_of_asinh(wrap):
+    x = gyre.constant([0.0, 2.0, -1e20])
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        y = wrap(gyre.asinh)(x)
+    np.testing.assert_allclose(tape.gradient(y, x).numpy(), [1, 5**-0.5, 1e-20], rtol=1e-5)
+
+
 A = np.array([[7.0, -7.0, 2.5], [0.5, -1.5, 3.0]])
 B = np.array([2.0, 3.0, -2.0])
 BINARY = [
