@@ -141,6 +141,14 @@ def rank_of(tensor, function: str, argument: str, least: int = 0) -> int:
     return len(tensor._dims)
 
 
+def within_rank(axis, rank: int, function: str) -> int:
+    """An axis, counted from the first. ValueError if there is no such one."""
+    axis = int(axis)
+    if not -rank <= axis < rank:
+        raise ValueError(f"{function}: axis {axis} is not in [-{rank}, {rank})")
+    return axis % rank
+
+
 def shape_as_list(shape: TensorShape) -> list[int]:
     """The sizes of a shape that must be known. ValueError if it is not."""
     if not shape.is_fully_defined():

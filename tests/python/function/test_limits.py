@@ -116,3 +116,22 @@ def test_very_small_and_very_large_limits_are_limits():
         forever(gyre.constant(1.0))
     with gyre.limits(seconds=1e300, bytes=10**30):
         assert large(x) > 0.0
+
+
+@pytest.mark.parametrize("watch", [gyre.limits(seconds=5), gyre.progress(callback=print)])
+def test_limits_within_a_traced_function_are_refused(watch):
+    @gyre.function
+    def within(x):
+        with watch:
+            return x + 1
+
+    with pytest.raises(RuntimeError, match="use them where it is called"):
+        within(gyre.constant(1.0))
+    with watch:
+        assert float(gyre.function(lambda x: x + 1)(gyre.constant(1.0))) == 2
+
+
+@pytest.mark.parametrize("signature", [[gyre.float32], [3], [[gyre.TensorSpec([])], "x"]])
+def test_an_input_signature_is_of_specs(signature):
+    with pytest.raises(TypeError, match="which is no TypeSpec"):
+        gyre.function(lambda *args: args, input_signature=signature)

@@ -79,3 +79,9 @@ def test_clipping():
     close(a, M * 2 / expected)
     close(b, A * 2 / expected)
     close(gyre.math.l2_normalize(M, 1), M / np.linalg.norm(M, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("axes", [[[5], [0]], [[-4], [0]], [[0], [2]], 3])
+def test_tensordot_along_axes_that_are_not_there(axes):
+    with pytest.raises(ValueError, match=r"tensordot: axis -?\d is not in \[-2, 2\)"):
+        gyre.tensordot(gyre.ones([2, 2]), gyre.ones([2, 2]), axes)

@@ -77,3 +77,10 @@ def test_searchsorted():
     rows, values = [1.0, 3.0, 3.0, 5.0], [0.0, 3.0, 9.0]
     same(gyre.searchsorted(rows, values), np.searchsorted(rows, values))
     same(gyre.searchsorted(rows, values, "right"), np.searchsorted(rows, values, "right"))
+
+
+@pytest.mark.parametrize("axis", [2, 5, -3])
+@pytest.mark.parametrize("function", [gyre.sort, gyre.argsort])
+def test_sort_along_an_axis_that_is_not_there(function, axis):
+    with pytest.raises(ValueError, match=rf"sort: axis {axis} is not in \[-2, 2\)"):
+        function(gyre.ones([2, 3]), axis=axis)

@@ -57,7 +57,7 @@ class Function(_gyre.QuietCallable):
             "<lambda>", "lambda"
         )
         self.__name__ = getattr(python_function, "__name__", self.name)
-        self.input_signature = None if input_signature is None else tuple(input_signature)
+        self.input_signature = _checked_signature(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.memory = checked_memory(memory)
         self.compile = compile
@@ -361,6 +361,19 @@ class Function(_gyre.QuietCallable):
 
     def __repr__(self):
         return f"<gyre.function {self.name}>"
+
+
+def _checked_signature(signature) -> tuple | None:
+    """An input_signature, whose leaves say types."""
+    if signature is None:
+        return None
+    for leaf in nest.flatten(tuple(signature)):
+        if not isinstance(leaf, TypeSpec):
+            raise TypeError(
+                f"input_signature holds {leaf!r}, which is no TypeSpec: say "
+                "gyre.TensorSpec(shape, dtype) of each argument"
+            )
+    return tuple(signature)
 
 
 def _wrap(function, python_function):

@@ -3,6 +3,9 @@
 import contextlib
 import contextvars
 
+from gyre import _gyre
+from gyre._impl.function.graph import FunctionGraph
+
 # Has `options`, for Executable.run, and `finished()`; None: nobody watches.
 _watcher: contextvars.ContextVar = contextvars.ContextVar("gyre_watcher", default=None)
 current = _watcher.get
@@ -28,7 +31,13 @@ class _Both:
 
 
 def begin(by):
-    """Has `by` watch what runs from now on, beside who does already. Returns what `end` takes."""
+    """Has `by` watch what runs from now on, beside who does already. Returns what `end` takes.
+    RuntimeError while a function is traced, in which nothing runs."""
+    if isinstance(_gyre.current_graph(), FunctionGraph):
+        raise RuntimeError(
+            "gyre.limits and gyre.progress are about runs, and here a function is traced: use them "
+            "where it is called"
+        )
     outer = current()
     return _watcher.set(by if outer is None else _Both(outer, by))
 

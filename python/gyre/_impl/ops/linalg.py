@@ -7,7 +7,15 @@ from typing import Any
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
-from gyre._impl.convert import call, call_list, convert_to_tensor, dims_tensor, rank_of, same_dtype
+from gyre._impl.convert import (
+    call,
+    call_list,
+    convert_to_tensor,
+    dims_tensor,
+    rank_of,
+    same_dtype,
+    within_rank,
+)
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create, reshape, table
 from gyre._impl.ops import elementwise as e
@@ -126,8 +134,8 @@ def tensordot(a: TensorLike, b: TensorLike, axes, name: str | None = None) -> Te
         of_a, of_b = list(range(rank_a - count, rank_a)), list(range(count))
     else:
         of_a, of_b = ([int(x)] if hasattr(x, "__index__") else [int(i) for i in x] for x in axes)
-    of_a = [i % rank_a for i in of_a]
-    of_b = [i % rank_b for i in of_b]
+    of_a = [within_rank(i, rank_a, "tensordot") for i in of_a]
+    of_b = [within_rank(i, rank_b, "tensordot") for i in of_b]
     if len(of_a) != len(of_b):
         raise ValueError("tensordot needs as many axes of a as of b.")
     letters = iter("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -153,7 +161,7 @@ def norm(
         return call("Sqrt", reduce_sum(call("Square", size), axis, keep), name=name)
     if matrix:
         rank = rank_of(x, "norm", "tensor", least=2)
-        rows, columns = (int(i) % rank for i in axis)
+        rows, columns = (within_rank(i, rank, "norm") for i in axis)
         if ord not in (1, float("inf")):
             raise NotImplementedError(f"norm of matrices: ord {ord!r} is not supported.")
         summed, largest = (rows, columns) if ord == 1 else (columns, rows)

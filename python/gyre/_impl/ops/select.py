@@ -7,7 +7,14 @@ from typing import NamedTuple
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, rank_of, same_dtype
+from gyre._impl.convert import (
+    call,
+    convert_to_tensor,
+    dims_tensor,
+    rank_of,
+    same_dtype,
+    within_rank,
+)
 
 
 class TopK(NamedTuple):
@@ -135,7 +142,7 @@ def _sorted(values, axis, direction, name) -> TopK:
     if direction not in ("ASCENDING", "DESCENDING"):
         raise ValueError(f"direction must be ASCENDING or DESCENDING, got {direction}.")
     rank = rank_of(values, "sort", "values", least=1)
-    axis = axis + rank if axis < 0 else axis
+    axis = within_rank(axis, rank, "sort")
     perm = [*range(axis), rank - 1, *range(axis + 1, rank - 1), axis][:rank]
     swapped = axis != rank - 1
     if swapped:
