@@ -57,14 +57,14 @@ def test_unary(name, expected, x):
 @pytest.mark.parametrize("dtype", [gyre.float16, gyre.float32, gyre.float64])
 @pytest.mark.parametrize("name", ["asinh", "acosh", "atanh"])
 def test_inverse_hyperbolic_functions_of_any_number(name, dtype):
-    x = np.array(
-        [0, -0.0, 1, -1, 300, -300, np.inf, -np.inf, np.nan, 0.5, *[1e20] * (dtype != gyre.float16)],
-        dtype.as_numpy_dtype,
-    )
+    values = [0, -0.0, 1, -1, 300, -300, np.inf, -np.inf, np.nan, 0.5]
+    if dtype != gyre.float16:
+        values.append(1e20)
+    x = np.array(values, dtype.as_numpy_dtype)
     with np.errstate(all="ignore"):
-        wanted = getattr(np, "arc" + name[1:])(x.astype(np.longdouble))
+        wanted = getattr(np, "arc" + name[1:])(x.astype(np.longdouble)).astype(np.float64)
     found = getattr(gyre.math, name)(x).numpy().astype(np.float64)
-    np.testing.assert_allclose(found, wanted.astype(np.float64), rtol=2e-3 if dtype == gyre.float16 else 1e-6)
+    np.testing.assert_allclose(found, wanted, rtol=2e-3 if dtype == gyre.float16 else 1e-6)
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, gyre.function])

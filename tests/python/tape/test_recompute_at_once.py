@@ -11,6 +11,7 @@ import gyre
 
 BOTH = pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
 
+
 def slopes_of(f, x, variables=(), order=1):
     """f(x) and its derivatives of an order by x and variables, as numpy has them."""
     tapes = [gyre.GradientTape() for _ in range(order)]
