@@ -89,8 +89,8 @@ def _differentiable(dtypes) -> list:
 
 
 def _adjoints(call, inputs, dtypes, dys) -> list:
-    """Of the inputs that have some, with the adjoints of all results that have some: the function is
-    called once more, under a tape."""
+    """Of the inputs that have some; `dys`: of the results that have some. Calls the function once
+    more, under a tape."""
     chosen = [inputs[i] for i in _differentiable([x.dtype for x in inputs])]
     with GradientTape() as tape:
         tape.watch(chosen)
