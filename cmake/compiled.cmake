@@ -52,14 +52,15 @@ function(gyre_codegen)
   install(TARGETS gyre_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
-# Sets `result` to the file with the functions of all files that include ops/math/elementwise.h.
+# Sets `result` to the file with the functions of all files that include one of the headers which say
+# what generated code inlines.
 function(gyre_scalar_bitcode result)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ops/*.cc)
   set(folder ${CMAKE_BINARY_DIR}/scalars)
   file(MAKE_DIRECTORY ${folder})
   set(modules "")
   foreach(source IN LISTS sources)
-    file(STRINGS ${source} includes REGEX "#include \"ops/math/elementwise.h\"")
+    file(STRINGS ${source} includes REGEX "#include \"ops/(math/elementwise|list/list_code).h\"")
     if(NOT includes)
       continue()
     endif()

@@ -11,9 +11,15 @@
 //   };
 //   .kernel = WithObjectCode<PushBackCode>("element_dtype", Compute<PushBack>())
 //
-// With a second template, it offers the same for small tensors in the place of scalars.
+// With a second template, it offers the same for small tensors in the place of scalars. A Code may
+// have the most common case as a function that generated code can inline, as ops/scalar_code.h
+// says:
+//
+//   static bool Quick(void* const* operands) noexcept;  // as Run
+//   static const void* FirstWord();                     // of objects of the class that it is for
 #pragma once
 
+#include <typeinfo>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -34,6 +40,14 @@ struct SmallTensor {
   void* elements;
 };
 
+// The first operand is an object of the class whose objects begin with this word (their table of
+// virtual functions).
+struct QuickCode {
+  bool (*function)(void* const* operands);
+  const std::type_info& code;
+  const void* (*first_word)();
+};
+
 struct ObjectCode {
   ObjectFunction function;
   // One letter for each input and each output of the node:
@@ -48,11 +62,25 @@ struct ObjectCode {
   //   -  an input that is no operand: an element shape, which must be a constant that the scalar
   //      or small tensor among the others fits
   absl::string_view inputs, outputs;
+  const QuickCode* quick = nullptr;
   const ObjectCode* of_tensors = nullptr;  // the same, of small tensors in the place of scalars
 };
 
 template <typename Code>
-inline constexpr ObjectCode kObjectCode = {&Code::Run, Code::kInputs, Code::kOutputs};
+inline const QuickCode kQuickCode = {&Code::Quick, typeid(Code), &Code::FirstWord};
+
+namespace internal {
+template <typename Code>
+constexpr const QuickCode* QuickOf() {
+  if constexpr (requires(void* const* operands) { Code::Quick(operands); })
+    return &kQuickCode<Code>;
+  return nullptr;
+}
+}  // namespace internal
+
+template <typename Code>
+inline constexpr ObjectCode kObjectCode = {&Code::Run, Code::kInputs, Code::kOutputs,
+                                           internal::QuickOf<Code>()};
 
 // Types whose scalars are cells: of at most eight bytes, and no complex ones.
 using CellTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
@@ -74,7 +102,7 @@ KernelFactory WithObjectCode(std::string attr, KernelFactory kernel) {
 
 template <typename Code, typename CodeOfTensors>
 inline constexpr ObjectCode kObjectCodes = {&Code::Run, Code::kInputs, Code::kOutputs,
-                                            &kObjectCode<CodeOfTensors>};
+                                            internal::QuickOf<Code>(), &kObjectCode<CodeOfTensors>};
 
 template <template <typename> class Code, template <typename> class CodeOfTensors>
 KernelFactory WithObjectCode(std::string attr, KernelFactory kernel) {

@@ -244,6 +244,7 @@ class ChunkedVectorModel {
 
   void Change() {
     const int size = static_cast<int>(want_.size());
+    if (TryWithoutACall(size)) return;
     switch (Draw(7)) {
       case 0: {
         const int n = Draw(150);
@@ -288,6 +289,45 @@ class ChunkedVectorModel {
                                                    values.begin() + (k + 1) * each);
         ASSERT_TRUE(elements_.SetRun(i, n, ShapeOf(each), values.data(), {}).ok());
       }
+    }
+  }
+  // What can be done in the leaf that was last opened; whether there was something.
+  bool TryWithoutACall(int size) {
+    const float value = Next();
+    switch (Draw(6)) {
+      case 0:
+        if (!elements_.TryAppend(value)) return false;
+        want_.push_back({value});
+        return true;
+      case 1: {
+        float last = 0;
+        if (size == 0 || !elements_.TryPop(&last)) return false;
+        EXPECT_EQ(want_.back(), std::vector<float>{last});
+        want_.pop_back();
+        return true;
+      }
+      case 2: {
+        const int i = Draw(size + 40);
+        if (!elements_.TrySet(i, value)) return false;
+        EXPECT_LT(i, size);
+        want_[static_cast<size_t>(i)] = {value};
+        return true;
+      }
+      case 3: {
+        const int i = Draw(size + 40);
+        float found = 0;
+        int32_t other = 0;
+        EXPECT_FALSE(elements_.TryGet(i, &other)) << "of another type";
+        if (!elements_.TryGet(i, &found)) return false;
+        EXPECT_LT(i, size);
+        EXPECT_EQ(want_[static_cast<size_t>(i)], std::vector<float>{found});
+        return false;
+      }
+      case 4:
+        if (size > 0) elements_.OpenLeafOf(Draw(size));
+        return false;
+      default:
+        return false;
     }
   }
   float Next() { return static_cast<float>(++last_); }

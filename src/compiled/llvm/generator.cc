@@ -197,6 +197,7 @@ class Generator {
 
   void WriteObject(uint32_t at, const Instruction& op) {
     ReleaseOutputs(op);
+    WriteQuick(at, op);
     auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size() + op.outputs.size());
     llvm::AllocaInst* const list = Slot(list_type);
     const auto set_operand = [&](size_t number, llvm::Value* address) {
@@ -274,6 +275,51 @@ class Generator {
       if (op.object->outputs[i] == 'T' && IsTensorCell(op.outputs[i]))
         TakeTensor(at, op, op.outputs[i]);
     b_.CreateBr(BlockAt(at + 1));
+  }
+  // What `quick` can do is done, inlined. All else goes on behind this. Operands and results travel
+  // through slots of their own, which become registers.
+  void WriteQuick(uint32_t at, const Instruction& op) {
+    if (op.object->quick == nullptr) return;
+    const std::vector<char> kinds = OperandKinds(op);
+    for (size_t i = 0; i < kinds.size(); ++i)
+      if (kinds[i] == 'O' && !op.is_last[i]) return;  // somebody else has it, too
+    llvm::FunctionCallee quick = scalars_.Import(*op.object->quick, module_);
+    if (quick.getCallee() == nullptr) return;
+    const auto block = [&](const char* name) {
+      return llvm::BasicBlock::Create(context_, name, function_);
+    };
+    llvm::BasicBlock *const is_such = block("is_such"), *const done = block("quick"),
+                            *const otherwise = block("otherwise");
+    llvm::Value* const object = b_.CreateIntToPtr(LoadObject(op.inputs[0]), ptr_);
+    Branch(b_.CreateICmpEQ(b_.CreateLoad(ptr_, object), Address(op.object->quick->first_word())),
+           is_such, otherwise);
+    b_.SetInsertPoint(is_such);
+    auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size() + op.outputs.size());
+    llvm::AllocaInst* const list = Slot(list_type);
+    const auto operand = [&](size_t number, uint32_t cell) {
+      llvm::AllocaInst* const slot = Slot(TypeOf(cell));
+      slot->setAlignment(llvm::Align(8));
+      b_.CreateStore(slot, b_.CreateConstInBoundsGEP2_64(list_type, list, 0, number));
+      return slot;
+    };
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const uint32_t cell = op.inputs[i];
+      b_.CreateStore(b_.CreateLoad(TypeOf(cell), slots_[cell]), operand(i, cell));
+    }
+    std::vector<llvm::AllocaInst*> results;
+    for (size_t i = 0; i < op.outputs.size(); ++i)
+      results.push_back(operand(op.inputs.size() + i, op.outputs[i]));
+    Branch(b_.CreateCall(quick, {list}), done, otherwise);
+    b_.SetInsertPoint(done);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!op.is_last[i]) continue;
+      if (kinds[i] == 'o') CallWith(&Release, LoadObject(op.inputs[i]));
+      Empty(op.inputs[i]);
+    }
+    for (size_t i = 0; i < results.size(); ++i)
+      b_.CreateStore(b_.CreateLoad(TypeOf(op.outputs[i]), results[i]), slots_[op.outputs[i]]);
+    b_.CreateBr(BlockAt(at + 1));
+    b_.SetInsertPoint(otherwise);
   }
   // For functions that handle tensors: of a cell one, and back.
   bool IsVariableTensorCell(uint32_t reg) const {

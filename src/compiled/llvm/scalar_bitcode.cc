@@ -24,13 +24,17 @@ extern const char gyre_scalar_bitcode_end[] __attribute__((visibility("hidden"))
 }
 
 namespace gyre::compiled {
+namespace {
 
-std::string ScalarSymbol(const char* kernel) {
-  // "N4gyre5UnaryI…E" becomes "_ZN4gyre5UnaryI…" with the member behind it.
-  std::string symbol = "_Z" + std::string(kernel);
+// The name that a member of this suffix has in the bitcode: "N4gyre5UnaryI…E" becomes
+// "_ZN4gyre5UnaryI…" with the member behind it.
+std::string SymbolOf(const std::type_info& kernel, llvm::StringRef suffix) {
+  std::string symbol = "_Z" + std::string(kernel.name());
   symbol.pop_back();
-  return symbol + kScalarSuffix;
+  return symbol + suffix.str();
 }
+
+}  // namespace
 
 llvm::Expected<ScalarBitcode> ScalarBitcode::Load(llvm::LLVMContext& context) {
   const llvm::StringRef bytes(gyre_scalar_bitcode,
@@ -45,11 +49,20 @@ llvm::FunctionCallee ScalarBitcode::Import(const ScalarCode& code, llvm::Module&
   llvm::LLVMContext& context = module.getContext();
   auto* const ptr = llvm::PointerType::getUnqual(context);
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt1Ty(context), {ptr, ptr}, false);
-  const std::string symbol = ScalarSymbol(code.kernel.name());
+  const std::string symbol = SymbolOf(code.kernel, kScalarSuffix);
   if (library_->getFunction(symbol) != nullptr) return module.getOrInsertFunction(symbol, type);
   auto* const address = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context),
                                                reinterpret_cast<uint64_t>(code.function));
   return {type, llvm::ConstantExpr::getIntToPtr(address, ptr)};
+}
+
+llvm::FunctionCallee ScalarBitcode::Import(const QuickCode& code, llvm::Module& module) const {
+  llvm::LLVMContext& context = module.getContext();
+  const std::string symbol = SymbolOf(code.code, kQuickSuffix);
+  if (library_->getFunction(symbol) == nullptr) return {};
+  auto* const ptr = llvm::PointerType::getUnqual(context);
+  return module.getOrInsertFunction(
+      symbol, llvm::FunctionType::get(llvm::Type::getInt1Ty(context), {ptr}, false));
 }
 
 llvm::Error ScalarBitcode::LinkInto(llvm::Module& module) {
@@ -58,7 +71,9 @@ llvm::Error ScalarBitcode::LinkInto(llvm::Module& module) {
   if (llvm::Linker::linkModules(module, std::move(library_), llvm::Linker::LinkOnlyNeeded))
     return llvm::createStringError("the scalar functions cannot be linked");
   for (llvm::Function& function : module) {
-    if (function.isDeclaration() || !function.getName().contains(kScalarSuffix)) continue;
+    const llvm::StringRef name = function.getName();
+    if (function.isDeclaration() || (!name.contains(kScalarSuffix) && !name.contains(kQuickSuffix)))
+      continue;
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
   }
   return llvm::Error::success();

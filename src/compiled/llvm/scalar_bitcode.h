@@ -1,5 +1,6 @@
-// ScalarBitcode: the functions that kernels compute single elements with, as the build compiled
-// them to bitcode from the kernels' own source (ops/scalar_code.h, pack_scalars.cc).
+// ScalarBitcode: the functions that kernels compute single elements with, or do the common case of
+// something to an object with, as the build compiled them to bitcode from the kernels' own source
+// (ops/scalar_code.h, ops/object_code.h, pack_scalars.cc).
 #pragma once
 
 #include <memory>
@@ -8,14 +9,14 @@
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
+#include "ops/object_code.h"
 #include "ops/scalar_code.h"
 
 namespace gyre::compiled {
 
-// The name that K::Scalar has in the bitcode, for typeid(K).name().
-std::string ScalarSymbol(const char* kernel);
-// What that name begins with, of whatever K, is this behind its type.
-inline constexpr char kScalarSuffix[] = "6ScalarEPKPKvPv";
+// What K::Scalar and K::Quick are called in the bitcode, of whatever K, behind K's own name.
+inline constexpr llvm::StringLiteral kScalarSuffix = "6ScalarEPKPKvPv";
+inline constexpr llvm::StringLiteral kQuickSuffix = "5QuickEPKPv";
 
 // For one module, made in the same context.
 class ScalarBitcode {
@@ -25,6 +26,8 @@ class ScalarBitcode {
   // `code` as a function of `module`: by its name if its body is known, else by the address that it
   // has in this process.
   llvm::FunctionCallee Import(const ScalarCode& code, llvm::Module& module) const;
+  // The same of quick code; null where its body is not known, since a call is what it is to avoid.
+  llvm::FunctionCallee Import(const QuickCode& code, llvm::Module& module) const;
   // Gives `module` the bodies that it names, to be inlined. Once, at the end.
   llvm::Error LinkInto(llvm::Module& module);
 

@@ -225,9 +225,31 @@ struct ChunkedVector::Leaf final : Node {
   std::unique_ptr<Tensor[]> boxes;
 };
 
+ChunkedVector::ChunkedVector(const ChunkedVector& other)
+    : dtype_(other.dtype_),
+      level_(other.level_),
+      root_(other.root_),
+      size_(other.size_),
+      hides_(other.hides_),
+      moves_(other.moves_) {
+  other.Close();
+}
+
 ChunkedVector::~ChunkedVector() {
   // Only objects can hold vectors in turn.
   if (!IsTrivial(dtype_) && dtype_ != DType::kString) DropIteratively(std::move(root_));
+}
+
+void ChunkedVector::OpenWindow(Leaf* leaf, int64_t i) {
+  const bool has_scalars = leaf != nullptr && leaf->stored != 0 && leaf->packed &&
+                           leaf->shape.rank() == 0 && leaf->capacity > 0;
+  if (has_scalars) {
+    window_ = {.begin = i - SlotOf(i, 0),
+               .room = static_cast<uint64_t>(leaf->capacity),
+               .elements = leaf->bytes.get(),
+               .stored = &leaf->stored};
+  }
+  is_open_.store(has_scalars, std::memory_order_relaxed);
 }
 
 const ChunkedVector::Leaf* ChunkedVector::FindLeaf(int64_t i) const {
@@ -329,15 +351,21 @@ inline ChunkedVector::Leaf* ChunkedVector::OwnedLeaf(int64_t i) const {
   }
 }
 
+void ChunkedVector::OpenLeafOf(int64_t i) { OpenWindow(OwnedLeaf(i), i); }
+
 absl::Status ChunkedVector::Set(int64_t i, Tensor value, Tensor::Alloc alloc) {
+  Close();
   Leaf* leaf = OwnedLeaf(i);
   if (leaf == nullptr) {
     GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
   }
-  return leaf->Put(SlotOf(i, 0), std::move(value), alloc, moves_);
+  GYRE_RETURN_IF_ERROR(leaf->Put(SlotOf(i, 0), std::move(value), alloc, moves_));
+  OpenWindow(leaf, i);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ChunkedVector::Place> ChunkedVector::Open(int64_t i, Tensor::Alloc alloc) {
+  Close();
   Leaf* leaf = OwnedLeaf(i);
   if (leaf == nullptr) {
     const Leaf* const shared = FindLeaf(i);
@@ -348,6 +376,7 @@ absl::StatusOr<ChunkedVector::Place> ChunkedVector::Open(int64_t i, Tensor::Allo
 }
 
 absl::Status ChunkedVector::Clear(int64_t i, Tensor::Alloc alloc) {
+  Close();
   const Leaf* const stored = FindLeaf(i);
   if (stored == nullptr || !stored->Has(SlotOf(i, 0))) return absl::OkStatus();
   Leaf* leaf = OwnedLeaf(i);
@@ -366,13 +395,18 @@ absl::Status ChunkedVector::Append(Tensor value, Tensor::Alloc alloc) {
 
 absl::Status ChunkedVector::SetScalar(int64_t i, const void* bytes, Tensor::Alloc alloc) {
   Leaf* const leaf = OwnedLeaf(i);
-  if (leaf != nullptr && leaf->PutScalar(SlotOf(i, 0), bytes, moves_)) [[likely]]
+  if (leaf != nullptr && leaf->PutScalar(SlotOf(i, 0), bytes, moves_)) [[likely]] {
+    OpenWindow(leaf, i);
     return absl::OkStatus();
-  return SetRun(i, 1, Shape(), bytes, alloc);
+  }
+  GYRE_RETURN_IF_ERROR(SetRun(i, 1, Shape(), bytes, alloc));
+  OpenLeafOf(i);
+  return absl::OkStatus();
 }
 
 absl::Status ChunkedVector::SetRun(int64_t i, int64_t n, const Shape& shape, const void* bytes,
                                    Tensor::Alloc alloc) {
+  Close();
   const size_t element_bytes = static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype_);
   const char* from = static_cast<const char*>(bytes);
   while (n > 0) {
@@ -417,13 +451,19 @@ absl::Status ChunkedVector::DropLast(Tensor::Alloc alloc) {
     HideLast();
     return absl::OkStatus();
   }
-  if (slot == 0) return Resize(i, alloc);  // gives the leaf back
-  leaf->Clear(slot);
-  size_ = i;
+  Close();
+  if (slot == 0) {
+    GYRE_RETURN_IF_ERROR(Resize(i, alloc));  // gives the leaf back
+  } else {
+    leaf->Clear(slot);
+    size_ = i;
+  }
+  if (i > 0) OpenLeafOf(i - 1);
   return absl::OkStatus();
 }
 
 void ChunkedVector::HideLast() {
+  Close();
   --size_;
   hides_ = true;
   if (size_ > 0) return;
@@ -433,6 +473,7 @@ void ChunkedVector::HideLast() {
 }
 
 absl::Status ChunkedVector::Resize(int64_t n, Tensor::Alloc alloc) {
+  Close();
   if (n < size_ || hides_) {
     const int64_t stored = hides_ ? Span(level_) : size_;
     GYRE_RETURN_IF_ERROR(Truncate(root_, level_, stored, std::min(n, size_), alloc));

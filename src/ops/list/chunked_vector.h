@@ -14,6 +14,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstring>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -25,7 +27,7 @@ class ChunkedVector {
  public:
   // Empty. Every element will be of type `dtype`.
   explicit ChunkedVector(DType dtype) : dtype_(dtype) {}
-  ChunkedVector(const ChunkedVector&) = default;
+  ChunkedVector(const ChunkedVector& other);
   ChunkedVector& operator=(const ChunkedVector&) = delete;
   ~ChunkedVector();
 
@@ -81,14 +83,73 @@ class ChunkedVector {
   // New elements are not stored. Requirement, not checked: n >= 0.
   absl::Status Resize(int64_t n, Tensor::Alloc alloc);
 
+  // ---- Scalars that lie in the leaf that was last opened: without a call
+  // Each does what its name says and returns true, or nothing. Of changes the vector must be nobody
+  // else's.
+
+  // Opens the leaf of element i, if there is one that nobody shares and that packs scalars. (So do
+  // changes of scalars by themselves.) Requirement, not checked: the vector is nobody else's.
+  void OpenLeafOf(int64_t i);
+  template <typename T>
+  bool TryGet(int64_t i, T* value) const {
+    const auto j = static_cast<uint64_t>(i - window_.begin);
+    if (!Sees<T>(j) || i >= size_ || (*window_.stored >> j & 1) == 0) return false;
+    std::memcpy(value, window_.elements + j * sizeof(T), sizeof(T));
+    return true;
+  }
+  template <typename T>
+  bool TrySet(int64_t i, const T& value) {
+    const auto j = static_cast<uint64_t>(i - window_.begin);
+    if (!Sees<T>(j) || i >= size_) return false;
+    Put(j, value);
+    return true;
+  }
+  template <typename T>
+  bool TryAppend(const T& value) {
+    const auto j = static_cast<uint64_t>(size_ - window_.begin);
+    if (!Sees<T>(j)) return false;
+    Put(j, value);
+    ++size_;
+    return true;
+  }
+  // Takes the last element off, if it is not its leaf's first.
+  template <typename T>
+  bool TryPop(T* value) {
+    const auto j = static_cast<uint64_t>(size_ - 1 - window_.begin);
+    if (j == 0 || !TryGet(size_ - 1, value)) return false;
+    *window_.stored &= ~(uint32_t{1} << j);
+    --size_;
+    return true;
+  }
+
   // Elements written or copied to make this value, in all its history.
   int64_t moves() const { return moves_; }
 
  private:
+  // Of a leaf that packs scalars, and that is this vector's alone while is_open_ says so.
+  struct Window {
+    int64_t begin = 0;  // the first of its elements
+    uint64_t room = 0;  // for so many
+    char* elements = nullptr;
+    uint32_t* stored = nullptr;  // bit j: element j is there
+  };
+  template <typename T>
+  bool Sees(uint64_t j) const {
+    return is_open_.load(std::memory_order_relaxed) && j < window_.room && dtype_ == DTypeOf<T>;
+  }
+  template <typename T>
+  void Put(uint64_t j, const T& value) {
+    std::memcpy(window_.elements + j * sizeof(T), &value, sizeof(T));
+    *window_.stored |= uint32_t{1} << j;
+    ++moves_;
+  }
+  void Close() const { is_open_.store(false, std::memory_order_relaxed); }
+
   struct Node;
   struct Branch;
   struct Leaf;
 
+  void OpenWindow(Leaf* leaf, int64_t i);
   // Leaves the last element where it is.
   void HideLast();
   const Leaf* FindLeaf(int64_t i) const;
@@ -106,6 +167,10 @@ class ChunkedVector {
   int64_t size_ = 0;
   bool hides_ = false;  // elements behind size_ may be stored: others, who share them, have them
   int64_t moves_ = 0;
+  // Closed by whoever copies the vector, perhaps on another thread: the leaf is shared from then
+  // on.
+  mutable std::atomic<bool> is_open_{false};
+  Window window_;
 };
 
 }  // namespace gyre

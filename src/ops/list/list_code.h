@@ -18,6 +18,11 @@ struct ScalarElement {
   static constexpr bool kIsScalar = true;
   static bool Fits(const PartialShape& shape, const void*) { return shape.Allows(Shape()); }
   static bool Is(const Shape& shape, const void*) { return shape.rank() == 0; }
+  static T At(const void* operand) {
+    T value;
+    std::memcpy(&value, operand, sizeof value);
+    return value;
+  }
   static void Load(const void* from, void* operand) { std::memcpy(operand, from, sizeof(T)); }
   static absl::Status Set(ChunkedVector& elements, int64_t i, const void* operand,
                           const Tensor::Alloc& alloc) {
@@ -72,6 +77,13 @@ const void* ElementAt(const TensorList& list, int64_t i, const void* element) {
   return item.data != nullptr && Element::Is(*item.shape, element) ? item.data : nullptr;
 }
 
+// Of quick code: the first operand, and an element that is a scalar.
+inline TensorList& FirstList(void* const* operands) {
+  return *static_cast<TensorList*>(*static_cast<Object**>(operands[0]));
+}
+template <typename Element>
+concept IsScalar = Element::kIsScalar;
+
 // `change` turns the operand, or a copy if others have it too, into the list that `output` is to
 // have. OK if that was done.
 template <typename Change>
@@ -104,6 +116,16 @@ struct PushBackCode {
       return Element::Append(elements, operands[1], alloc);
     });
   }
+  static bool Quick(void* const* operands) noexcept
+    requires IsScalar<Element>
+  {
+    TensorList& list = FirstList(operands);
+    if (list.max_size >= 0 || list.size() >= TensorList::kMaxSize || !list.IsUnique()) return false;
+    if (!list.elements.TryAppend(Element::At(operands[1]))) return false;
+    *static_cast<Object**>(operands[2]) = &list;
+    return true;
+  }
+  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 template <typename Element>
@@ -118,19 +140,42 @@ struct PopBackCode {
     return ChangeList(list, operands[1],
                       [&](ChunkedVector& elements) { return elements.DropLast(alloc); });
   }
+  static bool Quick(void* const* operands) noexcept
+    requires IsScalar<Element>
+  {
+    TensorList& list = FirstList(operands);
+    typename Element::Type last;
+    if (!list.IsUnique() || !list.elements.TryPop(&last)) return false;
+    *static_cast<Object**>(operands[1]) = &list;
+    std::memcpy(operands[2], &last, sizeof last);
+    return true;
+  }
+  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 template <typename Element>
 struct GetItemCode {
   static constexpr absl::string_view kInputs = "ox-", kOutputs = Element::kIsScalar ? "x" : "e";
   static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
-    const TensorList* const list = ListOf<Element>(operands[0], operands[2]);
+    TensorList* const list = ListOf<Element>(operands[0], operands[2]);
     const int32_t index = *static_cast<const int32_t*>(operands[1]);
     if (list == nullptr || index < 0 || index >= list->size()) return false;
     const void* const item = ElementAt<Element>(*list, index, operands[2]);
-    if (item != nullptr) Element::Load(item, operands[2]);
-    return item != nullptr;
+    if (item == nullptr) return false;
+    Element::Load(item, operands[2]);
+    if (Element::kIsScalar && list->IsUnique()) list->elements.OpenLeafOf(index);
+    return true;
   }
+  static bool Quick(void* const* operands) noexcept
+    requires IsScalar<Element>
+  {
+    typename Element::Type item;
+    if (!FirstList(operands).elements.TryGet(ScalarElement<int32_t>::At(operands[1]), &item))
+      return false;
+    std::memcpy(operands[2], &item, sizeof item);
+    return true;
+  }
+  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 template <typename Element, bool kGrows>
@@ -147,6 +192,18 @@ struct SetItemCode {
       return Element::Set(elements, index, operands[2], alloc);
     });
   }
+  static bool Quick(void* const* operands) noexcept
+    requires IsScalar<Element>
+  {
+    TensorList& list = FirstList(operands);
+    if (!list.IsUnique() ||
+        !list.elements.TrySet(ScalarElement<int32_t>::At(operands[1]), Element::At(operands[2]))) {
+      return false;
+    }
+    *static_cast<Object**>(operands[3]) = &list;
+    return true;
+  }
+  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 // What WithObjectCode takes: of scalars, and of small tensors.
@@ -181,6 +238,11 @@ struct Length {
         static_cast<int32_t>(static_cast<const TensorList*>(object)->size());
     return true;
   }
+  static bool Quick(void* const* operands) noexcept {
+    *static_cast<int32_t*>(operands[1]) = static_cast<int32_t>(FirstList(operands).size());
+    return true;
+  }
+  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 }  // namespace gyre::list_code

@@ -1,5 +1,7 @@
 #include "ops/list/tensor_list.h"
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 
 namespace gyre {
@@ -16,6 +18,13 @@ absl::Status NestingGuard::Check() const {
 
 RefPtr<TensorList> TensorList::Copy() const {
   return RefPtr<TensorList>::Adopt(new TensorList(*this, element_shape));
+}
+
+const void* TensorList::FirstWord() {
+  const TensorList any(DType::kFloat, PartialShape());
+  const void* word = nullptr;
+  std::memcpy(&word, &any, sizeof word);
+  return word;
 }
 
 absl::StatusOr<RefPtr<Object>> TensorList::Add(KernelContext& ctx, const Object& other) const {

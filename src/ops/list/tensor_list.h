@@ -30,6 +30,9 @@ class TensorList final : public AddableObject {
   // Shares all elements; its own to change.
   RefPtr<TensorList> Copy() const;
 
+  // What every TensorList, and nothing else, begins with.
+  static const void* FirstWord();
+
   // Elements that one of the two lacks are those of the other.
   absl::StatusOr<RefPtr<Object>> Add(KernelContext& ctx, const Object& other) const override;
   absl::StatusOr<RefPtr<Object>> ZerosLike(KernelContext& ctx) const override;

@@ -1,6 +1,6 @@
 // pack_scalars OUT IN...: from kernels' files as bitcode to one file with the functions that
-// compute single elements (ops/scalar_code.h), under the names by which generated code asks for
-// them.
+// compute single elements (ops/scalar_code.h), and with quick code of objects (ops/object_code.h),
+// under the names by which generated code asks for them.
 //
 // Kept are those that stand for themselves: which call nothing but what is kept with them and the C
 // library, and read nothing but constants. Of others, kernels' addresses are called.
@@ -67,6 +67,16 @@ void ReplaceSquareRoots(llvm::Module& module) {
   }
 }
 
+// By which generated code asks for a function; empty for those for which it does not.
+std::string SymbolOf(const llvm::Function& function) {
+  const llvm::StringRef name = function.getName();
+  for (const llvm::StringRef suffix : {kScalarSuffix, kQuickSuffix}) {
+    const size_t at = name.find(suffix);
+    if (at != llvm::StringRef::npos) return (name.substr(0, at) + suffix).str();
+  }
+  return "";
+}
+
 // Leaves of the module what is to be kept; the names are added to `kept`.
 void Reduce(llvm::Module& module, std::set<std::string>& kept) {
   llvm::StripDebugInfo(module);
@@ -83,8 +93,7 @@ void Reduce(llvm::Module& module, std::set<std::string>& kept) {
     // Not for what machine they were compiled, nor how.
     function.setAttributes(function.getAttributes().removeFnAttributes(module.getContext()));
     std::set<const llvm::Value*> seen;
-    const size_t suffix = function.getName().find(kScalarSuffix);
-    if (suffix == llvm::StringRef::npos || !StandsForItself(function, seen)) continue;
+    if (SymbolOf(function).empty() || !StandsForItself(function, seen)) continue;
     wanted.push_back(&function);
   }
   for (llvm::GlobalVariable& variable : module.globals()) {
@@ -96,8 +105,7 @@ void Reduce(llvm::Module& module, std::set<std::string>& kept) {
     alias.eraseFromParent();
   }
   for (llvm::Function* const function : wanted) {
-    const std::string name = function->getName().str();
-    const std::string symbol = name.substr(0, name.find(kScalarSuffix)) + kScalarSuffix;
+    const std::string symbol = SymbolOf(*function);
     if (!kept.insert(symbol).second) {
       if (llvm::StringRef(symbol).contains("_GLOBAL__N_"))
         Fail("two kernels are called " + symbol + ", each in a file of its own: rename one");
