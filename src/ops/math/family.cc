@@ -2,16 +2,17 @@
 
 namespace gyre {
 
-#define MATH_OPS(X)                                                                           \
-  X(AddN)                                                                                     \
-  X(Arithmetic)                                                                               \
-  X(Bitwise)                                                                                  \
-  X(BroadcastGradientArgs)                                                                    \
-  X(Cast)                                                                                     \
-  X(CheckNumerics)                                                                            \
-  X(Comparison)                                                                               \
-  X(Complex) X(Division) X(Exponential) X(Extremum) X(Hyperbolic) X(Logical) X(Power) X(Root) \
-      X(Rounding) X(Select) X(Sign) X(ToBool) X(Trigonometry) X(UnaryGradient)
+#define MATH_OPS(X)                                                                            \
+  X(AddN)                                                                                      \
+  X(Arithmetic)                                                                                \
+  X(Bitwise)                                                                                   \
+  X(BroadcastGradientArgs)                                                                     \
+  X(Cast)                                                                                      \
+  X(CheckNumerics)                                                                             \
+  X(Comparison)                                                                                \
+  X(Complex)                                                                                   \
+  X(Division) X(Exponential) X(Extremum) X(Hyperbolic) X(Logical) X(Power) X(Root) X(Rounding) \
+      X(Select) X(Sign) X(ToBool) X(Trigonometry) X(UnaryGradient)
 
 GYRE_DEFINE_FAMILY(Math, MATH_OPS)
 
