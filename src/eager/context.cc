@@ -201,7 +201,7 @@ EagerTensors Context::Execute(const OpDef& op, absl::Span<EagerTensor> inputs, A
       ops_.Find(op, tensors, std::move(attrs), State().ops);
   absl::InlinedVector<Tensor, 4> results(found->node.signature.outputs.size());
   const auto run = [&] { Run(*found, absl::MakeSpan(tensors), absl::MakeSpan(results)); };
-  if (EffectLog::IsOn() && op.traits.effect != Effect::kNone) [[unlikely]] {
+  if (op.traits.effect != Effect::kNone && EffectLog::IsOn()) [[unlikely]] {
     EffectLog::RunOnce(*found, tensors, absl::MakeSpan(results), run);
   } else {
     run();

@@ -80,10 +80,6 @@ std::vector<Value> StopsOf(const ScopePtr& scope, const Recorded& recorded,
   return stops;
 }
 
-bool MayCarryGradient(DType dtype) {
-  return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kVariant;
-}
-
 // The arguments of `scope` that are no captures: what a loop carries from one iteration to the
 // next. Those that may carry gradients, if the tape was recording when they were made.
 std::vector<Value> RecordedArguments(const ScopePtr& scope, const TapeRecord& record) {
@@ -92,7 +88,8 @@ std::vector<Value> RecordedArguments(const ScopePtr& scope, const TapeRecord& re
   std::vector<Value> arguments;
   for (const Node& node : scope->function().nodes) {
     if (node.kind() != OpKind::kArg || captures.contains(Endpoint{node.id, 0})) continue;
-    if (MayCarryGradient(node.signature.outputs[0].dtype) &&
+    const DType dtype = node.signature.outputs[0].dtype;
+    if (grad::HasDerivative(dtype) && dtype != DType::kResource &&
         IsDuring(record, scope->made_at(node.id)))
       arguments.push_back(scope->ValueAt({node.id, 0}));
   }
@@ -104,33 +101,47 @@ std::vector<Value> RecordedArguments(const ScopePtr& scope, const TapeRecord& re
 void CheckArguments(const ScopePtr& scope, const TapeRecord& record,
                     const std::vector<Endpoint>& ys, const std::vector<Source>& xs,
                     const std::vector<Value>& stops, const std::source_location& where) {
-  for (const Source& x : xs) {
-    for (ScopePtr s = scope; s != nullptr && s != x.value().scope(); s = s->parent()) {
-      if (s->is_main()) break;
-      for (const Value& argument : RecordedArguments(s, record)) {
-        const auto here = scope->Find(argument);
-        if (!here) continue;
-        const std::shared_ptr<const Program> program = scope->AsProgram();
-        const Function& main = program->main();
-        grad::Marks marks = grad::NoMarks(main), none = grad::NoMarks(main);
-        marks[here->node][here->slot] = true;
-        for (const Value& stop : stops) {
-          const auto e = scope->Find(stop);
-          if (e && *e != *here) none[e->node][e->slot] = true;
-        }
-        grad::MarkDependents(main, grad::Dependence(*program), none, marks);
-        if (std::none_of(ys.begin(), ys.end(), [&](Endpoint y) { return marks[y.node][y.slot]; }))
-          continue;
-        const Scope::Description& body = s->description();
-        ThrowInvalid(
-            absl::StrCat("the gradient by '", x.value().name(), "' is taken in ", body.what,
-                         body.line.empty() ? "" : absl::StrCat(" (", body.line, ")"),
-                         ", of something that was computed there from '", argument.name(),
-                         "', which may have been computed from '", x.value().name(),
-                         "' before, as in earlier iterations of a loop: take the gradient outside, "
-                         "or let the tape begin there"),
-            where);
-      }
+  struct Carried {
+    Value argument;
+    ScopePtr body;
+    Endpoint here;
+  };
+  std::vector<Carried> carried;  // innermost first
+  for (ScopePtr s = scope; s != nullptr && !s->is_main(); s = s->parent()) {
+    for (const Value& argument : RecordedArguments(s, record)) {
+      if (const auto here = scope->Find(argument)) carried.push_back({argument, s, *here});
+    }
+  }
+  if (carried.empty()) return;
+  const std::shared_ptr<const Program> program = scope->AsProgram();
+  const Function& main = program->main();
+  const grad::Dependence dependence(*program);
+  grad::Marks stopped = grad::NoMarks(main);
+  for (const Value& stop : stops) {
+    if (const auto e = scope->Find(stop)) stopped[e->node][e->slot] = true;
+  }
+  for (const auto& [argument, body, here] : carried) {
+    grad::Marks marks = grad::NoMarks(main), others = stopped;
+    marks[here.node][here.slot] = true;
+    others[here.node][here.slot] = false;
+    grad::MarkDependents(main, dependence, others, marks);
+    if (std::none_of(ys.begin(), ys.end(), [&](Endpoint y) { return marks[y.node][y.slot]; }))
+      continue;
+    for (const Source& x : xs) {
+      // What was made in the body, or in one within it, is of this iteration.
+      bool is_inside = false;
+      for (ScopePtr s = x.value().scope(); s != nullptr && !is_inside; s = s->parent())
+        is_inside = s == body;
+      if (is_inside) continue;
+      const Scope::Description& what = body->description();
+      ThrowInvalid(
+          absl::StrCat("the gradient by '", x.value().name(), "' is taken in ", what.what,
+                       what.line.empty() ? "" : absl::StrCat(" (", what.line, ")"),
+                       ", of something that was computed there from '", argument.name(),
+                       "', which may have been computed from '", x.value().name(),
+                       "' before, as in earlier iterations of a loop: take the gradient outside, "
+                       "or let the tape begin there"),
+          where);
     }
   }
 }

@@ -348,7 +348,7 @@ void BindTapes(nb::module_& m) {
       .def("reset", [](PyTape& self) { self.tape.Reset(); })
       .def("gradient", &Gradient, nb::arg("targets"), nb::arg("sources"));
   nb::class_<PausedTapes>(m, "PausedTapes", nb::is_final(),
-                          "Context manager: no tape of this thread records.")
+                          "Context manager: no tape of this thread records that did before.")
       .def(nb::init<>())
       .def("__enter__",
            [](nb::handle self) {
@@ -372,6 +372,9 @@ void BindTapes(nb::module_& m) {
       .def(
           "replay", [](nb::handle self) { return ScopeOf(self, Mode::kReplay); },
           nb::rv_policy::take_ownership);
+  m.def(
+      "is_heard", [] { return Recording::IsOn() || eager::EffectLog::IsOn(); },
+      "Whether a tape records on this thread, or it is in an EffectLog.");
   m.def("logs_effects", &eager::EffectLog::IsOn, "Whether this thread is in an EffectLog.");
   m.def("run_once", &RunOnce, nb::arg("name"), nb::arg("compute"),
         "What compute(orders) returned when an EffectLog recorded this; else it is called.");

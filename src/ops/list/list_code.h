@@ -81,6 +81,9 @@ const void* ElementAt(const TensorList& list, int64_t i, const void* element) {
 inline TensorList& FirstList(void* const* operands) {
   return *static_cast<TensorList*>(*static_cast<Object**>(operands[0]));
 }
+struct OfLists {
+  static const void* FirstWord() { return TensorList::FirstWord(); }
+};
 template <typename Element>
 concept IsScalar = Element::kIsScalar;
 
@@ -105,7 +108,7 @@ bool ChangeList(TensorList* list, void* output, const Change& change) noexcept {
 }
 
 template <typename Element>
-struct PushBackCode {
+struct PushBackCode : OfLists {
   static constexpr absl::string_view kInputs = Element::kIsScalar ? "Ox" : "Oe", kOutputs = "O";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
     TensorList* const list = ListOf<Element>(operands[0], operands[1]);
@@ -125,11 +128,10 @@ struct PushBackCode {
     *static_cast<Object**>(operands[2]) = &list;
     return true;
   }
-  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 template <typename Element>
-struct PopBackCode {
+struct PopBackCode : OfLists {
   static constexpr absl::string_view kInputs = "O-", kOutputs = Element::kIsScalar ? "Ox" : "Oe";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
     TensorList* const list = ListOf<Element>(operands[0], operands[2]);
@@ -150,11 +152,10 @@ struct PopBackCode {
     std::memcpy(operands[2], &last, sizeof last);
     return true;
   }
-  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 template <typename Element>
-struct GetItemCode {
+struct GetItemCode : OfLists {
   static constexpr absl::string_view kInputs = "ox-", kOutputs = Element::kIsScalar ? "x" : "e";
   static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
     TensorList* const list = ListOf<Element>(operands[0], operands[2]);
@@ -175,11 +176,10 @@ struct GetItemCode {
     std::memcpy(operands[2], &item, sizeof item);
     return true;
   }
-  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 template <typename Element, bool kGrows>
-struct SetItemCode {
+struct SetItemCode : OfLists {
   static constexpr absl::string_view kInputs = Element::kIsScalar ? "Oxx" : "Oxe", kOutputs = "O";
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
     TensorList* const list = ListOf<Element>(operands[0], operands[2]);
@@ -203,7 +203,6 @@ struct SetItemCode {
     *static_cast<Object**>(operands[3]) = &list;
     return true;
   }
-  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 // What WithObjectCode takes: of scalars, and of small tensors.
@@ -229,7 +228,7 @@ using SetItemOrGrow = SetItemCode<ScalarElement<T>, true>;
 template <typename T>
 using SetItemTensorOrGrow = SetItemCode<TensorElement<T>, true>;
 
-struct Length {
+struct Length : OfLists {
   static constexpr absl::string_view kInputs = "o", kOutputs = "x";
   static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
     const Object* const object = *static_cast<Object**>(operands[0]);
@@ -242,7 +241,6 @@ struct Length {
     *static_cast<int32_t*>(operands[1]) = static_cast<int32_t>(FirstList(operands).size());
     return true;
   }
-  static const void* FirstWord() { return TensorList::FirstWord(); }
 };
 
 }  // namespace gyre::list_code

@@ -101,9 +101,8 @@ def _adjoints(call, inputs, dtypes, dys) -> list:
     ]
 
 
-def _now(label, call, leaves, dtypes):
+def _now(call, leaves):
     """The results of a call at once."""
-    del label, dtypes
     try:
         return call(leaves)
     except Exception as error:
@@ -127,7 +126,7 @@ class _HostCall:
 
 def _once(label, call, leaves, dtypes):
     """The results of a call within a function that may be called again (see EffectLog)."""
-    results = _gyre.run_once(label, lambda _orders: _now(label, call, leaves, dtypes))
+    results = _gyre.run_once(label, lambda _orders: _now(call, leaves))
     results = [_gyre.execute("Identity", [result])[0] for result in results]
     if _gyre.recording() and _differentiable(dtypes):
         _gyre.record(_HostCall(call, dtypes), leaves, results)
@@ -174,8 +173,10 @@ def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
         return _results(label, func(*nest.pack_sequence_as(inputs, tensors)), dtypes)
 
     if _gyre.current_graph() is None:
-        run = _once if _gyre.logs_effects() else _now
-        return _pack(run(label, call, nest.flatten(inputs), dtypes), structure)
+        leaves = nest.flatten(inputs)
+        if _gyre.logs_effects():
+            return _pack(_once(label, call, leaves, dtypes), structure)
+        return _pack(_now(call, leaves), structure)
     return _pack(_add_with_gradient(call, nest.flatten(inputs), dtypes), structure)
 
 

@@ -88,7 +88,7 @@ class ConcreteFunction(_gyre.QuietCallable):
             tensors = tensors + self.captured_inputs
         if _gyre.current_graph() is not None:
             return self._pack(self.replay(tensors))
-        if _recorded():
+        if _gyre.is_heard():
             return self._pack(self._run_recorded(tensors))
         by = watching.current()
         return self._pack(
@@ -99,7 +99,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         """As run, of eager tensors in a tuple while no graph is current: the quick way."""
         if self.captured_inputs:
             tensors = (*tensors, *self.captured_inputs)
-        if _recorded():
+        if _gyre.is_heard():
             return self._pack(self._run_recorded(tensors))
         by = watching.current()
         return self._pack(
@@ -199,11 +199,6 @@ class ConcreteFunction(_gyre.QuietCallable):
 
     def __repr__(self):
         return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"
-
-
-def _recorded():
-    """Whether somebody hears of calls."""
-    return tape.recording() or _gyre.logs_effects()
 
 
 def _run(executable, tensors):
