@@ -93,6 +93,11 @@ std::string EffectLog::NameOf(const Key& key) {
   return key.op != nullptr ? key.op->name : key.rest;
 }
 
+bool EffectLog::GaveTheSame(const Entry& a, const Entry& b) {
+  return a.own == b.own &&
+         std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), IsSame);
+}
+
 const EffectLog::Entry* EffectLog::Replayed(const Key& key) {
   const Scopes& open = Open();
   const auto found = std::find_if(open.rbegin(), open.rend(),
@@ -112,7 +117,8 @@ const EffectLog::Entry* EffectLog::Replayed(const Key& key) {
         "the "
         "state of Python is; what it makes only once, such as variables, make before")));
   }
-  if (at < log.new_variable_at_ && find(at + 1) < log.entries_.size()) {
+  const size_t again = at < log.new_variable_at_ ? find(at + 1) : log.entries_.size();
+  if (again < log.entries_.size() && !GaveTheSame(log.entries_[at], log.entries_[again])) {
     gyre::internal::Throw(absl::FailedPreconditionError(absl::StrCat(
         "recompute_grad: the function made a variable when it was first called, and ran ",
         NameOf(key),

@@ -83,6 +83,7 @@ class GYRE_INTERNAL_EXPORT EffectLog {
   };
 
   static std::string NameOf(const Key& key);
+  static bool GaveTheSame(const Entry& a, const Entry& b);
   // What the innermost scope that replays has of this; null if none replays.
   static const Entry* Replayed(const Key& key);
   static void Record(const Entry& entry);

@@ -290,3 +290,15 @@ def test_recomputed_with_a_function_of_the_host(function):
     # Its own gradient calls a py_function once more, as in a graph.
     assert (value, dx) == ((9, 3 + 2 * 3) if function is gyre.py_function else (9, 3))
     assert len(calls) == (2 if function is gyre.py_function else 1)
+
+
+def test_recomputed_with_a_variable_made_between_equal_reads():
+    w, made = gyre.Variable(3.0), []
+
+    def f(x):
+        y = x * w
+        if not made:
+            made.append(gyre.Variable(2.0))
+        return y * w * made[0]
+
+    assert slopes_of(gyre.recompute_grad(f), gyre.constant(1.0), [w]) == [18, 18, 12]
