@@ -13,7 +13,7 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 11;  // raised when the rest, or region.h, changes
+  uint32_t interface = 12;  // raised when the rest, or region.h, changes
   CompileFn compile = nullptr;
 };
 

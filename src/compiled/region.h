@@ -24,24 +24,28 @@
 namespace gyre::compiled {
 
 enum class Action : uint8_t {
-  kScalar,       // one element: inputs to `output` by `code`
-  kElementwise,  // as kScalar, each element, as `dims` says
-  kDense,        // inputs to outputs, all elements, by `dense`
-  kTake,         // elements of inputs to outputs, as `stretches` says
-  kElement,      // of inputs[0] the part that the other inputs, indices, name
-  kSetElement,   // inputs[0] with inputs[1] as the part that the others name
-  kObject,       // inputs to outputs, tensors among them, by `object`; or else as kCall
-  kMove,         // inputs[0] to `output`
-  kLeave,        // stops before this instruction unless inputs[0] is true
-  kEnd,          // stops before this instruction, the last one of a region that is no loop
-  kJump,         // to targets[0]
-  kJumpUnless,   // to targets[0] unless inputs[0] is true
-  kJumpByIndex,  // to the one of `targets` that inputs[0], an int32, counts to; else the last
-  kCall,         // the interpreter runs this instruction, and native code goes on
-  kRelease,      // gives back the objects of inputs
-  kSkip,         // nothing
-  kStart,        // of loop `loop`: counts its iterations from 0
-  kAgain,        // to targets[0], as the next iteration of loop `loop`
+  kScalar,          // one element: inputs to `output` by `code`
+  kElementwise,     // as kScalar, each element, as `dims` says
+  kDense,           // inputs to outputs, all elements, by `dense`
+  kTake,            // elements of inputs to outputs, as `stretches` says
+  kElement,         // of inputs[0] the part that the other inputs, indices, name
+  kSetElement,      // inputs[0] with inputs[1] as the part that the others name
+  kObject,          // inputs to outputs, tensors among them, by `object`; or else as kCall
+  kMove,            // inputs[0] to `output`
+  kLeave,           // stops before this instruction unless inputs[0] is true
+  kEnd,             // stops before this instruction, the last one of a region that is no loop
+  kJump,            // to targets[0]
+  kJumpUnless,      // to targets[0] unless inputs[0] is true
+  kJumpByIndex,     // to the one of `targets` that inputs[0], an int32, counts to; else the last
+  kCall,            // the interpreter runs this instruction, and native code goes on
+  kRelease,         // gives back the objects of inputs
+  kSkip,            // nothing
+  kStart,           // of loop `loop`: counts its iterations from 0
+  kAgain,           // to targets[0], as the next iteration of loop `loop`
+  kCallSubroutine,  // to the kBegin targets[0], with inputs in `arguments`
+  kBegin,           // of a subroutine, which counts as the loop `loop`
+  kReturn,  // behind the kCallSubroutine on top of the stack: inputs to its outputs; of what was no
+            // call of native code, stops before this instruction
 };
 
 // Of an elementwise result and its operands: neighbouring dimensions that all walk alike are one.
@@ -76,6 +80,12 @@ struct Instruction {
   std::vector<uint32_t> targets;  // numbers of instructions
   std::vector<uint32_t> live;     // cells that are read from here on: what a stop here leaves
   uint32_t loop = 0;
+  // Of kCallSubroutine. What is saved and the iterations of these loops wait on the stack, in this
+  // order, below the call's own number; what is kept waits in the frame's cells. (Objects that wait
+  // belong to the stack, or to those cells.)
+  std::vector<uint32_t> arguments;
+  std::vector<uint32_t> saved, kept;
+  std::vector<uint32_t> saved_loops;
 };
 
 struct Cell {
@@ -91,6 +101,11 @@ struct Cell {
   bool is_object() const { return object != DType::kInvalid; }
 };
 
+// Of the frame, or of what waits for a subroutine.
+inline uint32_t NumWords(const Cell& cell) {
+  return static_cast<uint32_t>((cell.bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+}
+
 struct Region {
   std::string name;         // of the loop, for debuggers and profilers
   std::vector<Cell> cells;  // by register
@@ -104,7 +119,8 @@ struct Region {
   std::vector<uint32_t> made;
   // By number, where the iterations of a loop start. Its instructions are those from there to its
   // kAgain; loops lie within each other. 0 is the whole region, which ends with kEnd where it is no
-  // loop. Native code can be entered at each that it has code for.
+  // loop. Native code can be entered at each that it has code for. Subroutines count as loops that
+  // start behind their kBegin, and stand behind everything else.
   std::vector<uint32_t> starts;
 
   // Gives each cell its place in the frame.
@@ -112,7 +128,7 @@ struct Region {
     num_words = 0;
     for (Cell& cell : cells) {
       cell.word = num_words;
-      num_words += static_cast<uint32_t>((cell.bytes() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+      num_words += NumWords(cell);
     }
   }
 };
@@ -123,7 +139,11 @@ struct Frame {
   // begins with the first bytes of its first word.
   uint64_t* cells = nullptr;
   int64_t* iterations = nullptr;  // by loop; in and out, and as they are at each call
-  Tensor* tensors = nullptr;      // by register, of those that are no cells
+  // What waits for subroutines that native code has called, words up to `top`; the lowest is
+  // kNoCall. As `iterations`, where there are subroutines.
+  uint64_t* top = nullptr;
+  uint64_t* limit = nullptr;
+  Tensor* tensors = nullptr;  // by register, of those that are no cells
   const Tensor::Alloc* alloc = nullptr;
   void* interpreter = nullptr;
   // Runs instruction `at`. False: native code must stop, and `call` has kept why. Throws nothing.
@@ -135,12 +155,17 @@ struct Frame {
   // `call`; where it does not fit the cell, behind the instruction.
   bool (*make_tensor)(void* interpreter, uint32_t at, uint32_t cell) = nullptr;
   bool (*take_tensor)(void* interpreter, uint32_t at, uint32_t cell) = nullptr;
+  // Instruction `at` needs more words up to the limit than there are. As `call`; has changed `top`
+  // and `limit`.
+  bool (*grow)(void* interpreter, uint32_t at, uint64_t words) = nullptr;
   // Empties a tensor. Throws nothing.
   void (*drop)(Tensor* tensor) = nullptr;
 };
 
 // `call` or `look` said to stop.
 inline constexpr uint32_t kStopped = UINT32_MAX;
+// The number of no call, below all others on the stack.
+inline constexpr uint64_t kNoCall = UINT64_MAX;
 
 class NativeCode {
  public:

@@ -10,6 +10,10 @@ namespace gyre {
 
 // "\n  at node x (Mul), written at model.py:12".
 std::string NodeText(const Node& node);
+// Deep recursion and nesting would print for ever: so many lines of calls, and then this one.
+inline constexpr int kMaxCallsShown = 8;
+inline constexpr char kMoreCalls[] = "\n  … and in the calls around that";
+
 // "\n  in iteration 3 of the body (function f) of While node y": that something stands in
 // `function`, the callee of `structured` with this number; `iteration` counts where the structured
 // node is a loop.

@@ -59,8 +59,8 @@ struct LowerOptions {
   // calls. So lowering a program and all its functions is linear in the program, however many ways
   // lead through it.
   int max_inlined = 50'000;
-  // Which loops and conditionals, of which functions, stay as they are: the engine runs them by
-  // itself. None if empty.
+  // Which loops, conditionals and calls, of which functions, stay as they are: the engine runs them
+  // by itself. None if empty.
   std::function<bool(const Function& function, const Node& node)> keeps = nullptr;
 };
 

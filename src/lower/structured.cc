@@ -16,12 +16,11 @@
 namespace gyre::lower {
 
 void Expander::ExpandStructured(ExpandedBody& body, const Node& node) {
+  if (options_.keeps && options_.keeps(*body.function, node)) return CopyNode(body, node);
   if (node.kind() == OpKind::kCall) {
     const std::vector<Callee> callees = CalleesOf(program_, node);
     if (callees.empty() || !CanInline(node, callees[0], body)) return KeepCall(body, node);
   }
-  if (node.kind() != OpKind::kCall && options_.keeps && options_.keeps(*body.function, node))
-    return CopyNode(body, node);
   Structured structured;
   Admit(body, node, structured);
   NodeState state;

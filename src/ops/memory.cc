@@ -41,6 +41,13 @@ absl::Status MemoryCharge::Set(int64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status CallsDoNotFit(const MemoryBudget& budget) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the run's memory budget of ", budget.limit(),
+                   " bytes is used up by calls and iterations in flight: is a recursion or a loop "
+                   "without end?"));
+}
+
 void DropIteratively(RefPtr<RefCounted> object) noexcept {
   if (!object) return;
   if (pending_drops != nullptr) {

@@ -33,6 +33,9 @@ class MemoryCharge {
   int64_t bytes_ = 0;
 };
 
+// What a run says whose own bookkeeping does not fit its budget.
+absl::Status CallsDoNotFit(const MemoryBudget& budget);
+
 // Drops a reference. When that destroys an object which drops others through this function, they
 // are destroyed after it rather than inside its destructor, so a chain of any length needs a
 // constant amount of C++ stack.

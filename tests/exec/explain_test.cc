@@ -2,6 +2,7 @@
 #include "exec/sequential/explain.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "exec/register_loop.h"
 #include "gmock/gmock.h"
 #include "support/run_text.h"
@@ -66,6 +67,42 @@ TEST(ExplainLoops, SaysWhatStandsInTheWay) {
 
 // A loop whose body has a conditional, and one that calls the host program, whose conditional is
 // native by itself; a function that nobody calls counts for nothing.
+TEST(ExplainLoops, TellsOfTheFirstCallOfARecursion) {
+  const auto recursion = [](const std::string& shape, const std::string& body) {
+    return Explained(absl::StrReplaceAll(R"(
+graph {
+  %p = Placeholder() dtype=bool shape=() : bool
+  %x = Placeholder() dtype=float32 shape=SHAPE : float32
+  %f = PartitionedCall(%p, %x) f=@f : float32
+}
+func @f(%p: bool, %x: float32) -> (y: float32) {
+  %y = If(%p, %p, %x) then_branch=@same else_branch=@more : float32
+  return %y
+}
+func @same(%p: bool, %x: float32) -> (y: float32) {
+  return %x
+}
+func @more(%p: bool, %x: float32) -> (y: float32) {
+  BODY
+  %r = PartitionedCall(%p, %s) f=@f : float32
+  %y = AddV2(%r, %x) : float32
+  return %y
+}
+)",
+                                         {{"SHAPE", shape}, {"BODY", body}}));
+  };
+  EXPECT_THAT(recursion("()", "%s = Sin(%x) : float32"),
+              ElementsAre("f: native code once it is hot"));
+  EXPECT_THAT(
+      recursion("(64,64)", "%s = Sin(%x) : float32"),
+      ElementsAre("f: tokens, since s (Sin) in @more handles what is not known to be small"));
+  EXPECT_THAT(recursion("()",
+                        "%d = Const() value=int32[0]{} : int32\n"
+                        "%s = RandomUniform(%d) dtype=float32 : float32"),
+              ElementsAre("f: tokens, since s (RandomUniform) draws random numbers in a recursive "
+                          "function"));
+}
+
 TEST(CountNative, CountsLoopsAndConditionals) {
   const std::string extra = R"(
 func @yes(%x: float32) -> (y: float32) {

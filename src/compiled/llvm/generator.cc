@@ -20,6 +20,13 @@ const void* ElementsOf(const Tensor* tensor) { return tensor->raw_data(); }
 constexpr int32_t kLookEvery = 1 << 16;
 constexpr uint64_t kTensorAlign = 32;
 
+// The number of the instruction with which subroutines begin; that of all, if there are none.
+uint32_t FirstSubroutine(const Region& region) {
+  uint32_t at = 0;
+  while (at < region.instructions.size() && region.instructions[at].action != Action::kBegin) ++at;
+  return at;
+}
+
 // The function of one loop of a region. Cells are stack slots, of which LLVM turns scalars and
 // references into registers:
 //
@@ -27,6 +34,9 @@ constexpr uint64_t kTensorAlign = 32;
 //                 frame
 //   at3, at4, …:  one block for each of the loop's instructions
 //   stop blocks:  store what is live there into the frame and return the instruction's number
+//
+// Subroutines are blocks of the same function: what a call saves goes to the words that the frame
+// lends, with the call's number on top, by which a kReturn chooses where it goes on.
 //
 // References to objects stay in the frame, so that stops have nothing to do with them. A slot owns
 // the object that it holds, or is 0: whoever reads the last of it takes it out, and what still lies
@@ -50,29 +60,35 @@ class Generator {
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     frame_ = function_->getArg(0);
     entry_ = llvm::BasicBlock::Create(context_, "entry", function_);
+    blocks_.resize(region_.instructions.size());
+    uint32_t end = start_;
     do {
-      const std::string name = "at" + std::to_string(start_ + blocks_.size());
-      blocks_.push_back(llvm::BasicBlock::Create(context_, name, function_));
-    } while (!IsEndOf(start_ + static_cast<uint32_t>(blocks_.size()) - 1, loop_));
+      MakeBlock(end);
+    } while (!IsEndOf(end++, loop_));
+    for (uint32_t at = FirstSubroutine(region_); at < blocks_.size(); ++at) MakeBlock(at);
     WriteEntry();
-    for (uint32_t at = start_; IsInside(at); ++at) {
-      b_.SetInsertPoint(blocks_[at - start_]);
+    for (uint32_t at = 0; at < blocks_.size(); ++at) {
+      if (!IsInside(at)) continue;
+      b_.SetInsertPoint(blocks_[at]);
       Write(at, region_.instructions[at]);
     }
   }
 
  private:
+  void MakeBlock(uint32_t at) {
+    if (blocks_[at] == nullptr)
+      blocks_[at] = llvm::BasicBlock::Create(context_, "at" + std::to_string(at), function_);
+  }
   bool IsEndOf(uint32_t at, uint32_t loop) const {
     const Instruction& op = region_.instructions[at];
-    return op.action == Action::kEnd || (op.action == Action::kAgain && op.loop == loop);
+    return op.action == Action::kEnd || op.action == Action::kReturn ||
+           (op.action == Action::kAgain && op.loop == loop);
   }
-  bool IsInside(uint32_t at) const { return at >= start_ && at - start_ < blocks_.size(); }
+  bool IsInside(uint32_t at) const { return at < blocks_.size() && blocks_[at] != nullptr; }
   bool IsCell(uint32_t reg) const { return region_.cells[reg].element_bytes != 0; }
   bool IsTensorCell(uint32_t reg) const { return region_.cells[reg].is_tensor; }
   // What goes on at an instruction; behind the loop it is left to the interpreter.
-  llvm::BasicBlock* BlockAt(uint32_t at) {
-    return IsInside(at) ? blocks_[at - start_] : StopBefore(at, at);
-  }
+  llvm::BasicBlock* BlockAt(uint32_t at) { return IsInside(at) ? blocks_[at] : StopBefore(at, at); }
 
   // Of one element.
   llvm::Type* TypeOf(uint32_t cell) { return b_.getIntNTy(8 * region_.cells[cell].element_bytes); }
@@ -132,15 +148,22 @@ class Generator {
     }
     until_look_ = Slot(b_.getInt32Ty());
     b_.CreateStore(b_.getInt32(kLookEvery), until_look_);
-    b_.CreateBr(blocks_[0]);
+    if (HasSubroutines()) {
+      top_ = Slot(ptr_);
+      limit_ = Slot(ptr_);
+      LoadStack();
+    }
+    b_.CreateBr(blocks_[start_]);
   }
 
   llvm::Value* IterationInFrame(uint32_t loop) {
     return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), iterations_in_frame_, loop);
   }
-  void StoreIterations() {
+  // What the interpreter may look at while native code waits or when it has stopped.
+  void StoreState() {
     for (uint32_t loop = 0; loop < iterations_.size(); ++loop)
       b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), iterations_[loop]), IterationInFrame(loop));
+    if (HasSubroutines()) b_.CreateStore(b_.CreateLoad(ptr_, top_), Member(offsetof(Frame, top)));
   }
 
   void Copy(llvm::Value* to, llvm::Value* from, uint32_t bytes, llvm::Align align) {
@@ -327,7 +350,7 @@ class Generator {
   }
   void MakeTensor(uint32_t at, uint32_t cell) {
     StoreCell(cell);
-    StoreIterations();
+    StoreState();
     GoOnIf(CallBack(offsetof(Frame, make_tensor), {b_.getInt32(at), b_.getInt32(cell)}),
            StopBefore(at, kStopped));
   }
@@ -382,7 +405,7 @@ class Generator {
   // Leaves native code: what `live` says is stored, and `result` returned.
   void WriteStop(const std::vector<uint32_t>& live, uint32_t result) {
     for (const uint32_t cell : live) StoreCell(cell);
-    StoreIterations();
+    StoreState();
     b_.CreateRet(b_.getInt32(result));
   }
   // A block that does, before instruction `at`.
@@ -465,6 +488,12 @@ class Generator {
         return WriteStart(at, op.loop);
       case Action::kAgain:
         return WriteAgain(at, op);
+      case Action::kCallSubroutine:
+        return WriteSubroutineCall(at, op);
+      case Action::kBegin:
+        return WriteBegin(at, op);
+      case Action::kReturn:
+        return WriteReturn(at, op);
     }
   }
 
@@ -683,7 +712,7 @@ class Generator {
   void CallInterpreter(uint32_t at, const Instruction& op) {
     for (const uint32_t reg : op.inputs)
       if (IsCell(reg) && !region_.cells[reg].is_constant) StoreCell(reg);
-    StoreIterations();
+    StoreState();
     llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
     GoOnIf(goes_on,
            StopBehind(at, [&](uint32_t cell) { return llvm::is_contained(op.outputs, cell); }));
@@ -715,16 +744,152 @@ class Generator {
     llvm::AllocaInst* const count = iterations_[op.loop];
     b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt64Ty(), count), b_.getInt64(1)), count);
     const uint32_t start = op.targets[0];
+    WriteLook(start, op.loop, Work(start, at));
+  }
+  // Goes on at `start`, having looked at the clock if there has been enough work since.
+  void WriteLook(uint32_t start, uint32_t loop, int32_t work) {
     llvm::Value* const left =
-        b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(Work(start, at)));
+        b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(work));
     b_.CreateStore(left, until_look_);
     auto* const look = llvm::BasicBlock::Create(context_, "look", function_);
     Branch(b_.CreateICmpSGT(left, b_.getInt32(0)), BlockAt(start), look);
     b_.SetInsertPoint(look);
     b_.CreateStore(b_.getInt32(kLookEvery), until_look_);
-    StoreIterations();
-    llvm::Value* const goes_on = CallBack(offsetof(Frame, look), {b_.getInt32(op.loop)});
+    StoreState();
+    llvm::Value* const goes_on = CallBack(offsetof(Frame, look), {b_.getInt32(loop)});
     Branch(goes_on, BlockAt(start), StopBefore(start, kStopped));
+  }
+
+  // Subroutines.
+
+  bool HasSubroutines() const { return FirstSubroutine(region_) < region_.instructions.size(); }
+  void LoadStack() {
+    b_.CreateStore(b_.CreateLoad(ptr_, Member(offsetof(Frame, top))), top_);
+    b_.CreateStore(b_.CreateLoad(ptr_, Member(offsetof(Frame, limit))), limit_);
+  }
+  llvm::Value* WordAt(llvm::Value* word, int64_t offset) {
+    return b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), word, offset);
+  }
+  // Of the stack, for all that a call saves and its number.
+  int64_t WordsOf(const Instruction& call) const {
+    int64_t words = 1 + static_cast<int64_t>(call.saved_loops.size());
+    for (const uint32_t cell : call.saved) words += NumWords(region_.cells[cell]);
+    return words;
+  }
+
+  // Values on their way from cells to others, all at once. An object's last reader gives it away.
+  struct Moving {
+    std::vector<llvm::Value*> values;  // of a small tensor, where its elements are
+  };
+  Moving Take(const std::vector<uint32_t>& from, const std::vector<bool>& is_last,
+              const std::vector<uint32_t>& to) {
+    Moving moving;
+    for (size_t i = 0; i < from.size(); ++i) {
+      const uint32_t cell = from[i];
+      if (IsTensorCell(cell)) {
+        llvm::Value* at = slots_[cell];
+        if (llvm::is_contained(to, cell) && to[i] != cell) {  // something else is written there
+          at = TensorSlot(cell);
+          Copy(at, slots_[cell], region_.cells[cell].bytes(), llvm::Align(kTensorAlign));
+        }
+        moving.values.push_back(at);
+        continue;
+      }
+      moving.values.push_back(b_.CreateLoad(TypeOf(cell), slots_[cell]));
+      if (!IsObject(cell)) continue;
+      is_last[i] ? Empty(cell) : CallWith(&Retain, moving.values.back());
+    }
+    return moving;
+  }
+  void Put(const Moving& moving, const std::vector<uint32_t>& to) {
+    for (size_t i = 0; i < to.size(); ++i) {
+      const uint32_t cell = to[i];
+      if (IsTensorCell(cell)) {
+        if (moving.values[i] != slots_[cell])
+          Copy(slots_[cell], moving.values[i], region_.cells[cell].bytes(),
+               llvm::Align(kTensorAlign));
+        continue;
+      }
+      if (IsObject(cell)) ReleaseCell(cell);
+      b_.CreateStore(moving.values[i], slots_[cell]);
+    }
+  }
+
+  void WriteSubroutineCall(uint32_t at, const Instruction& op) {
+    const int64_t words = WordsOf(op);
+    auto* const grow = llvm::BasicBlock::Create(context_, "grow", function_);
+    auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
+    llvm::Value* const end = WordAt(b_.CreateLoad(ptr_, top_), words);
+    Branch(b_.CreateICmpULE(end, b_.CreateLoad(ptr_, limit_)), then, grow);
+    b_.SetInsertPoint(grow);
+    StoreState();
+    GoOnIf(CallBack(offsetof(Frame, grow), {b_.getInt32(at), b_.getInt64(words)}),
+           StopBefore(at, kStopped));
+    LoadStack();
+    b_.CreateBr(then);
+    b_.SetInsertPoint(then);
+
+    const Moving arguments = Take(op.inputs, op.is_last, op.arguments);
+    for (const uint32_t cell : op.kept) StoreCell(cell);
+    llvm::Value* const top = b_.CreateLoad(ptr_, top_);
+    int64_t word = 0;
+    for (const uint32_t cell : op.saved) {
+      if (IsTensorCell(cell)) {
+        Copy(WordAt(top, word), slots_[cell], region_.cells[cell].bytes(), llvm::Align(8));
+      } else {
+        llvm::Value* const value = b_.CreateLoad(TypeOf(cell), slots_[cell]);
+        b_.CreateStore(b_.CreateZExt(value, b_.getInt64Ty()), WordAt(top, word));
+        if (IsObject(cell)) Empty(cell);
+      }
+      word += NumWords(region_.cells[cell]);
+    }
+    for (const uint32_t loop : op.saved_loops)
+      b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), iterations_[loop]), WordAt(top, word++));
+    b_.CreateStore(b_.getInt64(at), WordAt(top, word));
+    b_.CreateStore(WordAt(top, words), top_);
+    Put(arguments, op.arguments);
+    b_.CreateBr(BlockAt(op.targets[0]));
+  }
+
+  void WriteBegin(uint32_t at, const Instruction& op) {
+    uint32_t end = at;
+    while (region_.instructions[end].action != Action::kReturn) ++end;
+    WriteLook(at + 1, op.loop, Work(at, end));
+  }
+
+  // The blocks of the calls that may have led here take what they saved, last in, first out.
+  void WriteReturn(uint32_t at, const Instruction& op) {
+    uint32_t begin = at;
+    while (region_.instructions[begin].action != Action::kBegin) --begin;
+    llvm::Value* const top = b_.CreateLoad(ptr_, top_);
+    llvm::Value* const number = b_.CreateLoad(b_.getInt64Ty(), WordAt(top, -1));
+    llvm::SwitchInst* const way = b_.CreateSwitch(number, StopBefore(at, at));
+    for (uint32_t caller = 0; caller < blocks_.size(); ++caller) {
+      const Instruction& call = region_.instructions[caller];
+      if (!IsInside(caller) || call.action != Action::kCallSubroutine || call.targets[0] != begin)
+        continue;
+      auto* const back = llvm::BasicBlock::Create(context_, "back", function_);
+      way->addCase(b_.getInt64(caller), back);
+      b_.SetInsertPoint(back);
+      Put(Take(op.inputs, op.is_last, call.outputs), call.outputs);
+      llvm::Value* const saved = WordAt(top, -WordsOf(call));
+      int64_t word = 0;
+      for (const uint32_t cell : call.saved) {
+        if (IsTensorCell(cell)) {
+          Copy(slots_[cell], WordAt(saved, word), region_.cells[cell].bytes(), llvm::Align(8));
+        } else {
+          if (IsObject(cell)) ReleaseCell(cell);
+          llvm::Value* const value = b_.CreateLoad(b_.getInt64Ty(), WordAt(saved, word));
+          b_.CreateStore(b_.CreateTrunc(value, TypeOf(cell)), slots_[cell]);
+        }
+        word += NumWords(region_.cells[cell]);
+      }
+      for (const uint32_t loop : call.saved_loops)
+        b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), WordAt(saved, word++)), iterations_[loop]);
+      for (const uint32_t cell : call.kept) LoadCell(cell);
+      b_.CreateStore(saved, top_);
+      b_.CreateBr(BlockAt(caller + 1));
+    }
   }
 
   const Region& region_;
@@ -742,9 +907,11 @@ class Generator {
   llvm::Value* iterations_in_frame_ = nullptr;
   std::vector<llvm::AllocaInst*> iterations_;  // by loop
   llvm::AllocaInst* until_look_ = nullptr;
+  llvm::AllocaInst* top_ = nullptr;  // of the stack of calls, and where that ends
+  llvm::AllocaInst* limit_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
   std::map<std::pair<uint32_t, uint32_t>, llvm::BasicBlock*> stops_;  // see StopBefore
-  std::vector<llvm::BasicBlock*> blocks_;  // of the instructions from start_ on
+  std::vector<llvm::BasicBlock*> blocks_;  // by instruction; null: it is the interpreter's
   std::vector<llvm::Value*> slots_;        // by cell; of constant tensors, the constants
 };
 
@@ -756,11 +923,17 @@ std::vector<uint32_t> LoopsToGenerate(const Region& region) {
   constexpr size_t kMostInstructions = 640;         // of all functions
   std::vector<std::pair<size_t, uint32_t>> others;  // with the sizes
   size_t size = 0;
+  uint32_t begin = 0;  // of the last subroutine
   for (uint32_t at = 0; at < region.instructions.size(); ++at) {
     const Instruction& op = region.instructions[at];
-    if (op.action != Action::kAgain && op.action != Action::kEnd) continue;
-    const size_t of_loop = at + 1 - region.starts[op.loop];
-    op.loop == 0 ? void(size = of_loop) : others.push_back({of_loop, op.loop});
+    if (op.action == Action::kBegin) begin = at;
+    if (op.action != Action::kAgain && op.action != Action::kEnd && op.action != Action::kReturn)
+      continue;
+    // Subroutines have each other in them.
+    const size_t of_subroutines = region.instructions.size() - FirstSubroutine(region);
+    const uint32_t loop = op.action == Action::kReturn ? region.instructions[begin].loop : op.loop;
+    const size_t of_loop = at + 1 - region.starts[loop] + of_subroutines;
+    loop == 0 ? void(size = of_loop) : others.push_back({of_loop, loop});
   }
   llvm::sort(others);
   std::vector<uint32_t> loops = {0};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "exec/dataflow/origin.h"
+#include "ops/memory.h"
 
 namespace gyre::dataflow {
 namespace {
@@ -52,13 +53,7 @@ FrameControl::FrameControl(RunControl& run, std::atomic<int64_t>& queued, Pace& 
       pace_(pace),
       explore_(explore) {}
 
-void FrameControl::OutOfBudget(Ready where) {
-  Fail(absl::ResourceExhaustedError(
-           absl::StrCat("the run's memory budget of ", run_.env().budget->limit(),
-                        " bytes is used up by calls and iterations in flight: is a recursion or a "
-                        "loop without end?")),
-       where);
-}
+void FrameControl::OutOfBudget(Ready where) { Fail(CallsDoNotFit(*run_.env().budget), where); }
 
 void FrameControl::FreeMemory(ThreadPool* later) {
   pools_.FreeAll(later);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/function_copies.h"
 #include "exec/sequential/loop.h"
@@ -12,7 +14,6 @@ namespace gyre::dataflow {
 namespace {
 
 // Deep recursion and nesting would print for ever.
-constexpr int kMaxCallsShown = 8;
 constexpr int kMaxLoopsShown = 16;
 constexpr size_t kMaxAround = 64;
 
@@ -199,11 +200,13 @@ std::string Locate(Ready where, const std::string& inside) {
       absl::StrAppend(&text, ", in iteration ", place.iteration->number);
     place = Outside(place);
   }
-  for (int shown = 0;; ++shown) {
+  if (absl::EndsWith(text, kMoreCalls)) return text;
+  int64_t shown = inside.empty() ? 0 : absl::c_count(inside, '\n') - 1;
+  for (;; ++shown) {
     if (place.scope == 0) absl::StrAppend(&text, LoopText(place.iteration));
     const Ready caller = place.iteration->frame->activation->caller;
     if (place.scope == 0 && caller.iteration == nullptr) return text;
-    if (shown == kMaxCallsShown) return absl::StrCat(text, "\n  … and in the calls around that");
+    if (shown == kMaxCallsShown) return absl::StrCat(text, kMoreCalls);
     if (place.scope > 0) {
       const LoweredScope& scope = ScopeOf(place);
       absl::StrAppend(&text, CallText(*scope.structured, scope.callee, *scope.function,

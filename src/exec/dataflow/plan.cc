@@ -160,7 +160,7 @@ class Builder {
   }
 
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
-    if (IsLoop(node.kind()) || IsConditional(node.kind())) {
+    if (IsStructured(node.kind())) {
       if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
         p.opcode = Opcode::kLoop;
         p.run = &sequential::RunLoop;
@@ -531,7 +531,9 @@ int Plan::num_kept_loops() const {
 bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Node& node) {
   const bool compiles = options_.compile.mode == CompileMode::kAlways;
   const bool is_loop = IsLoop(node.kind());
-  if (!is_loop && !(compiles && options_.compile.conditionals)) return false;
+  const bool is_conditional = IsConditional(node.kind());
+  if (is_conditional && !(compiles && options_.compile.conditionals)) return false;
+  if (!is_loop && !is_conditional && !CallsRecursive(facts, node)) return false;
   const auto [it, is_new] = loops_.try_emplace(&node);
   if (!is_new) return it->second != nullptr;
   const std::shared_ptr<sequential::RegisterLoop> made =
@@ -541,7 +543,7 @@ bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Nod
     made->native = std::make_shared<sequential::NativeLoop>(options_.compile.at_once_after);
   if (compiles) {
     if (!made->native->MakeRegion(*made)) {
-      if (!is_loop) return false;
+      if (is_conditional) return false;
       made->native = nullptr;
     } else if (compiled_.ok()) {
       compiled_ = made->native->Compile();
@@ -549,6 +551,15 @@ bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Nod
   }
   it->second = made;
   return true;
+}
+
+bool Plan::CallsRecursive(lower::ProgramFacts& facts, const Node& node) const {
+  if (node.kind() != OpKind::kCall) return false;
+  for (const Callee& callee : CalleesOf(*program_, node)) {
+    const Function* const function = program_->FindFunction(callee.function.name);
+    if (function != nullptr && facts.IsRecursive(*function)) return true;
+  }
+  return false;
 }
 
 absl::Status Plan::BindCallee(const Node& node, NodeInfo& info) {

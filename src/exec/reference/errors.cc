@@ -7,7 +7,6 @@ namespace gyre::reference {
 namespace {
 
 // Deep recursion and nesting would print for ever.
-constexpr int kMaxCallsShown = 8;
 constexpr int kMaxLoopsShown = 16;
 
 std::string LoopText(const Iteration& iteration) {
@@ -36,7 +35,7 @@ std::string Machine::Locate(const Ready& where) const {
     absl::StrAppend(&text, LoopText(*iteration));
     const PendingCall* call = iteration->frame->activation->caller.get();
     if (call == nullptr) return text;
-    if (shown == kMaxCallsShown) return absl::StrCat(text, "\n  … and in the calls around that");
+    if (shown == kMaxCallsShown) return absl::StrCat(text, kMoreCalls);
     const NodePlan& p = call->ready.iteration->frame->activation->plan->nodes[call->ready.node];
     absl::StrAppend(&text, CallText(*p.node, call->callee, *p.callees[call->callee]->function,
                                     call->iteration));

@@ -11,6 +11,7 @@
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "exec/reference/reference_engine.h"
+#include "ops/memory.h"
 #include "ops/state/variable.h"
 
 namespace gyre::reference {
@@ -254,11 +255,7 @@ bool Machine::Charge(size_t bytes, const Ready& where) {
     charged_ += n;
     return true;
   }
-  Fail(
-      absl::ResourceExhaustedError(absl::StrCat("the run's memory budget of ", env_.budget->limit(),
-                                                " bytes is used up by calls and iterations in "
-                                                "flight: is a recursion or a loop without end?")),
-      where);
+  Fail(CallsDoNotFit(*env_.budget), where);
   return false;
 }
 

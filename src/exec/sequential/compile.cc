@@ -40,6 +40,7 @@ class Compiler {
     if (!Write()) return nullptr;
     RemoveUnread();
     MarkLastReaders(*loop_);
+    SaveAtCalls(*loop_);
     return loop_;
   }
   // Why Compile() gave null.
@@ -57,19 +58,86 @@ class Compiler {
         static_cast<uint32_t>(is_loop ? NumSelectorInputs(node_) : node_.inputs.size());
     const std::vector<uint32_t> outputs = InARow(NewRegisters(num_outputs), num_outputs);
     const std::vector<uint32_t> bounds = InARow(NewRegisters(loop_->num_bounds), loop_->num_bounds);
-    return (is_loop ? WriteLoop(node_, -1, bounds, outputs, 0)
-                    : WriteConditional(bounds, outputs)) &&
-           FitsLimits();
+    return (is_loop ? WriteLoop(node_, -1, bounds, outputs, 0) : WriteOnce(bounds, outputs)) &&
+           WriteSubroutines() && FitsLimits();
   }
 
-  bool WriteConditional(const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs) {
+  // A conditional or a call.
+  bool WriteOnce(const std::vector<uint32_t>& inputs, const std::vector<uint32_t>& outputs) {
+    if (inputs.empty()) return Refuse("it has no arguments");
     loop_->loops.push_back({0, &node_, -1});
     for (size_t i = 0; i < inputs.size(); ++i) NoteType(function_, node_.inputs[i], inputs[i]);
     Emit(Action::kStart, {});
     loop_->loops[0].start = static_cast<uint32_t>(loop_->code.size());
-    if (!WriteBranches(function_, node_, -1, inputs, 0, outputs)) return false;
+    if (IsConditional(node_.kind())) {
+      if (!WriteBranches(function_, node_, -1, inputs, 0, outputs)) return false;
+    } else {
+      const Function* const callee = CalledFunction(node_);
+      if (callee == nullptr || !facts_.IsRecursive(*callee))
+        return Refuse("what it calls is not recursive");
+      if (!WriteSubroutineCall(node_, *callee, -1, inputs, outputs)) return false;
+    }
     NoteTypes(function_, node_, outputs);
     Emit(Action::kEnd, {});
+    return true;
+  }
+
+  // Recursive functions.
+
+  const Function* CalledFunction(const Node& node) const {
+    const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
+    return callees.size() == 1 ? facts_.program().FindFunction(callees[0].function.name) : nullptr;
+  }
+
+  // `inputs` are the function's arguments, `outputs` are in a row.
+  bool WriteSubroutineCall(const Node& node, const Function& function, int scope,
+                           const std::vector<uint32_t>& inputs,
+                           const std::vector<uint32_t>& outputs) {
+    if (inputs.size() != function.args.size() || outputs.size() != function.results.size() ||
+        outputs.empty())
+      return Refuse(absl::StrCat("a call of @", function.name, " does not fit it"));
+    const auto known = absl::c_find_if(
+        loop_->subroutines, [&](const Subroutine& s) { return s.function == &function; });
+    const auto number = static_cast<uint32_t>(known - loop_->subroutines.begin());
+    if (known == loop_->subroutines.end())
+      loop_->subroutines.push_back(
+          {&function, NewRegisters(static_cast<uint32_t>(inputs.size())), 0, 0});
+    Instruction& call = Emit(Action::kCall, inputs);
+    call.output = outputs[0];
+    call.num_outputs = static_cast<uint32_t>(outputs.size());
+    call.target = number;  // until it is known where that begins
+    call.node = call.told = &node;
+    call.scope = scope;
+    loop_->max_inputs = std::max({loop_->max_inputs, call.num_inputs, call.num_outputs});
+    return true;
+  }
+
+  // Those that have been called, and those that they call.
+  bool WriteSubroutines() {
+    is_in_subroutine_ = true;
+    for (size_t i = 0; i < loop_->subroutines.size(); ++i)
+      if (!FitsLimits() || !WriteSubroutine(i)) return false;
+    for (Instruction& op : loop_->code)
+      if (op.action == Action::kCall) op.target = loop_->subroutines[op.target].begin;
+    return true;
+  }
+  bool WriteSubroutine(size_t number) {
+    const Function& function = *loop_->subroutines[number].function;
+    const auto num_args = static_cast<uint32_t>(function.args.size());
+    const std::vector<uint32_t> args = InARow(loop_->subroutines[number].first_arg, num_args);
+    const auto part = static_cast<uint32_t>(loop_->loops.size());
+    const size_t begin = loop_->code.size();
+    Emit(Action::kBegin, {}).loop = part;
+    loop_->loops.push_back({static_cast<uint32_t>(begin) + 1, &node_, -1});
+    const int num_kernels = num_kernels_;
+    std::vector<uint32_t> results;
+    if (!WriteBody(function, {-1, nullptr, 0, &function, part}, args, 0, results)) return false;
+    Emit(Action::kReturn, results);
+    Instruction& op = loop_->code[begin];
+    op.target = static_cast<uint32_t>(begin) + 1;
+    op.cost = static_cast<uint32_t>(num_kernels_ - num_kernels);
+    loop_->subroutines[number].begin = static_cast<uint32_t>(begin);
+    loop_->subroutines[number].end = static_cast<uint32_t>(loop_->code.size());
     return true;
   }
 
@@ -266,21 +334,25 @@ class Compiler {
     const Function* function = facts_.program().FindFunction(callee.function.name);
     if (function == nullptr) return Refuse("it calls a function that does not exist");
     if (depth > kMaxDepth) return Refuse("calls and branches in it are nested too deeply");
-    if (facts_.IsRecursive(*function))
-      return Refuse(absl::StrCat("@", function->name, " is recursive"));
-    const lower::FunctionFacts& facts = facts_.Of(*function);
-    if (!facts.inlinable || facts.has_references || args.size() != function->args.size())
-      return Refuse(absl::StrCat("@", function->name, " has primitives or references"));
-    const int scope = static_cast<int>(loop_->scopes.size());
     in.function = function;
+    return WriteBody(*function, in, args, depth, results);
+  }
+  bool WriteBody(const Function& function, const LoopScope& in, absl::Span<const uint32_t> args,
+                 int depth, std::vector<uint32_t>& results) {
+    const lower::FunctionFacts& facts = facts_.Of(function);
+    if (!facts.inlinable || facts.has_references || args.size() != function.args.size())
+      return Refuse(absl::StrCat("@", function.name, " has primitives or references"));
+    if (!written_.insert(&function).second)
+      return Refuse(absl::StrCat("@", function.name, " leads to itself, not by calls"));
+    const int scope = static_cast<int>(loop_->scopes.size());
     loop_->scopes.push_back(in);
-    Registers registers(function->nodes.size());
+    Registers registers(function.nodes.size());
     for (const NodeId id : facts.order) {
-      const Node& node = function->node(id);
       if (!FitsLimits()) return false;
-      if (!WriteNode(*function, node, scope, args, depth, registers)) return false;
+      if (!WriteNode(function, function.node(id), scope, args, depth, registers)) return false;
     }
-    for (const FunctionResult& result : function->results) {
+    written_.erase(&function);
+    for (const FunctionResult& result : function.results) {
       const std::vector<uint32_t>& of_node = registers[result.value.node];
       if (static_cast<size_t>(result.value.slot) >= of_node.size()) return false;
       results.push_back(of_node[result.value.slot]);
@@ -417,6 +489,10 @@ class Compiler {
     // Effects come in the order of the instructions: what edges say, and one iteration after the
     // other. What the host program does may take long.
     if (node.op == nullptr || node.op->traits.calls_host) return false;
+    const bool draws = node.op->traits.effect == Effect::kRandom;
+    if (is_in_subroutine_ && draws)  // they depend on the calls that it is in
+      return Refuse(absl::StrCat(node.name, " (", node.op_name,
+                                 ") draws random numbers in a recursive function"));
     absl::StatusOr<Kernel> kernel = Ops().MakeKernel(node);
     if (!kernel.ok() || kernel->run == nullptr) return false;
     Instruction& op = Emit(Action::kRun, inputs);
@@ -426,7 +502,7 @@ class Compiler {
     op.node = &node;
     op.told = &node;
     op.scope = scope;
-    op.needs_tag = node.op->stateful();
+    op.needs_tag = node.op->stateful() && !is_in_subroutine_;
     loop_->needs_tag |= op.needs_tag;
     ++num_kernels_;
     loop_->max_inputs = std::max(loop_->max_inputs, op.num_inputs);
@@ -437,6 +513,13 @@ class Compiler {
                  std::vector<uint32_t>& outputs) {
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
     if (callees.size() != 1) return false;
+    if (const Function* const function = CalledFunction(node);
+        function != nullptr && facts_.IsRecursive(*function)) {
+      outputs = InARow(NewRegisters(static_cast<uint32_t>(node.num_outputs())),
+                       static_cast<uint32_t>(node.num_outputs()));
+      const absl::Span<const uint32_t> args = inputs.subspan(NumSelectorInputs(node));
+      return WriteSubroutineCall(node, *function, scope, {args.begin(), args.end()}, outputs);
+    }
     return WriteFunction(callees[0], {scope, &node, 0, nullptr, LoopOf(scope)},
                          inputs.subspan(NumSelectorInputs(node)), depth + 1, outputs);
   }
@@ -599,6 +682,8 @@ class Compiler {
   const Node& node_;
   const std::shared_ptr<RegisterLoop> loop_;
   int num_kernels_ = 0;
+  bool is_in_subroutine_ = false;
+  HashSet<const Function*> written_;  // whose bodies are being written
   std::string why_;
   HashSet<const Node*> packs_;                             // of scalars, for accesses of elements
   HashSet<std::pair<const Function*, Endpoint>> scalars_;  // see AssumeScalars

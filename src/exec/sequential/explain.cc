@@ -26,7 +26,11 @@ std::vector<std::string> InterpretedNodes(const RegisterLoop& loop, const Native
 
 std::string Explain(const RegisterLoop& loop) {
   const auto native = std::make_shared<NativeLoop>();
-  if (!native->MakeRegion(loop)) return "registers, interpreted, since its condition is no scalar";
+  if (!native->MakeRegion(loop))
+    return absl::StrCat("registers, interpreted, since ",
+                        loop.subroutines.empty()
+                            ? "its condition is no scalar"
+                            : "what its calls take, give or keep is not known to be small");
   const std::vector<std::string> interpreted = InterpretedNodes(loop, *native);
   std::string text = "native code once it is hot";
   if (!interpreted.empty())
@@ -40,6 +44,16 @@ std::string WithoutNames(const std::string& why) {
   const size_t rest = end == why.npos ? end : why.find(' ', end + 6);
   if (begin == why.npos || rest == why.npos || begin > end) return why;
   return absl::StrCat(why.substr(begin + 2, end - begin - 2), why.substr(rest));
+}
+
+// A call of what may call itself, from outside of that.
+bool StartsRecursion(const lower::ProgramFacts& facts, const Function& function, const Node& node) {
+  if (node.kind() != OpKind::kCall || facts.IsRecursive(function)) return false;
+  for (const Callee& callee : CalleesOf(facts.program(), node)) {
+    const Function* const called = facts.program().FindFunction(callee.function.name);
+    if (called != nullptr && facts.IsRecursive(*called)) return true;
+  }
+  return false;
 }
 
 // The functions that `from` leads to, itself among them.
@@ -84,11 +98,13 @@ NativeShare CountNative(const Program& program) {
   std::vector<Other> others;
   for (const Function* const function : Reached(program, program.main())) {
     for (const Node& node : function->nodes) {
-      if (!IsLoop(node.kind()) && !IsConditional(node.kind())) continue;
-      ++(IsLoop(node.kind()) ? share.loops : share.conditionals);
+      const bool is_call = StartsRecursion(facts, *function, node);
+      if (!IsLoop(node.kind()) && !IsConditional(node.kind()) && !is_call) continue;
+      if (!is_call) ++(IsLoop(node.kind()) ? share.loops : share.conditionals);
       std::string why;
       const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, *function, node, &why);
       if (loop == nullptr || !std::make_shared<NativeLoop>()->MakeRegion(*loop)) {
+        if (is_call) continue;
         others.push_back({function, &node, loop == nullptr ? why : "its condition is no scalar"});
         continue;
       }
@@ -117,7 +133,7 @@ std::vector<std::string> ExplainLoops(const Program& program) {
   std::vector<std::pair<const Node*, std::string>> lines;
   const auto look = [&](const Function& function) {
     for (const Node& node : function.nodes) {
-      if (!IsLoop(node.kind())) continue;
+      if (!IsLoop(node.kind()) && !StartsRecursion(facts, function, node)) continue;
       std::string why;
       const std::shared_ptr<RegisterLoop> loop = CompileLoop(facts, function, node, &why);
       if (loop == nullptr) {
@@ -126,6 +142,7 @@ std::vector<std::string> ExplainLoops(const Program& program) {
       }
       std::vector<std::string> inner;
       for (size_t i = 1; i < loop->loops.size(); ++i) {
+        if (loop->loops[i].node == &node) continue;  // a subroutine
         inner.push_back(loop->loops[i].node->name);
         within.insert(loop->loops[i].node);
       }

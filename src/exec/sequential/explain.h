@@ -9,8 +9,9 @@
 
 namespace gyre::sequential {
 
-// A line for each loop that stands in no other that runs on registers, the main graph's first, then
-// those of functions, in order of name, as far as can be told before it is known what is fed:
+// A line for each loop, and each first call of a recursive function, that stands in no other that
+// runs on registers, the main graph's first, then those of functions, in order of name, as far as
+// can be told before it is known what is fed:
 //
 //   loop: native code once it is hot
 //   nest (and inner within it): native code once it is hot; interpreted in it: v (Pack)

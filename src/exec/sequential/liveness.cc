@@ -29,6 +29,8 @@ Live LiveAfter(const RegisterLoop& loop, size_t at, absl::Span<const Live> befor
       return live;
     case Action::kEnd:
       return Variables(loop);
+    case Action::kReturn:
+      return live;
     case Action::kJump:
     case Action::kAgain:
       return before[instruction.target];
@@ -95,13 +97,40 @@ void MarkLastReaders(RegisterLoop& loop) {
     } else if (instruction.action == Action::kJumpByIndex) {
       DropOthers(loop, instruction.targets, live, before, is_constant);
     }
-    if (instruction.action != Action::kRun && instruction.action != Action::kMove) continue;
+    if (instruction.action != Action::kRun && instruction.action != Action::kMove &&
+        instruction.action != Action::kCall && instruction.action != Action::kReturn)
+      continue;
     for (uint32_t i = 0; i < instruction.num_outputs; ++i) live[instruction.output + i] = false;
     for (uint32_t i = instruction.num_inputs; i-- > 0;) {  // of one register, the last input
       Input& input = loop.inputs[instruction.first_input + i];
       input.is_last = !live[input.reg] && !is_constant[input.reg];
       live[input.reg] = true;
     }
+  }
+}
+
+const Subroutine& CalledBy(const RegisterLoop& loop, const Instruction& call) {
+  const Subroutine* subroutine = loop.subroutines.data();
+  while (subroutine->begin != call.target) ++subroutine;
+  return *subroutine;
+}
+
+// Calls that stand in no subroutine need to save nothing: no call leads back there.
+void SaveAtCalls(RegisterLoop& loop) {
+  if (loop.subroutines.empty()) return;
+  const std::vector<Live> before = LiveBefore(loop);
+  Live is_constant(loop.num_registers, false);
+  for (const auto& [reg, value] : loop.constants) is_constant[reg] = true;
+  for (size_t at = loop.subroutines.front().begin; at < loop.code.size(); ++at) {
+    Instruction& call = loop.code[at];
+    if (call.action != Action::kCall) continue;
+    Live live = before[at + 1];
+    for (uint32_t i = 0; i < call.num_outputs; ++i) live[call.output + i] = false;
+    for (uint32_t reg = 0; reg < loop.num_registers; ++reg)
+      if (live[reg] && !is_constant[reg]) call.saved.push_back(reg);
+    for (auto part = static_cast<int>(loop.scopes[call.scope].loop); loop.loops[part].around >= 0;
+         part = loop.loops[part].around)
+      call.saved_loops.push_back(static_cast<uint32_t>(part));
   }
 }
 

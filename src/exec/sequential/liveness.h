@@ -16,4 +16,7 @@ std::vector<Live> LiveBefore(const RegisterLoop& loop);
 // Says of each input whether it is its register's last reader, and of each kDrop what it empties.
 void MarkLastReaders(RegisterLoop& loop);
 
+// Says of each kCall what it saves. Requirement: MarkLastReaders.
+void SaveAtCalls(RegisterLoop& loop);
+
 }  // namespace gyre::sequential

@@ -16,8 +16,11 @@
 // Which loops: those whose ops call nothing of the host, run on the calling thread, and
 // handle nothing but small tensors and lists of known types, as far as shapes tell (kMaxElements).
 // If, Case, calls and loops within them become jumps. A For is the While that lowering makes of it
-// (lower/loops.cc). Everything is as it would be with tokens: kernels, bits, errors and what they
-// say; cancellation and the budget are looked at after every few ops.
+// (lower/loops.cc). A recursive function is a subroutine behind the rest, and a call of it,
+// wherever it stands, a program of its own if no loop is around it: what the caller still needs of
+// its registers waits on a stack. So recursion is as deep as memory allows, and costs what it does.
+// Everything is as it would be with tokens: kernels, bits, errors and what they say; cancellation
+// and the budget are looked at after every few ops.
 //
 // Native code takes its place where some has been made (native.h): it runs the same instructions,
 // and hands back to the interpreter before any of them that it cannot do.
@@ -38,8 +41,8 @@ namespace gyre::sequential {
 
 // Where ops of a loop stand: in its condition or body, or in a function that these call.
 struct LoopScope {
-  int parent = -1;  // -1: where the loop stands
-  const Node* structured = nullptr;
+  int parent = -1;                   // -1: where the loop stands, or, of a subroutine, its call
+  const Node* structured = nullptr;  // null: a subroutine's
   int callee = 0;  // which of the structured node's functions, in the order of CalleesOf
   const Function* function = nullptr;
   uint32_t loop = 0;  // the innermost one around: whose iteration it is
@@ -56,6 +59,9 @@ enum class Action : uint8_t {
   kJumpByIndex,  // to the one of `targets` that inputs[0] counts to; out of range: the last
   kDrop,         // empties inputs: what only other branches would have read
   kAgain,        // to `target`, as the next iteration of loop `loop`
+  kCall,         // to the subroutine that starts at `target`, with inputs as its arguments
+  kBegin,        // of a subroutine, which is the part `loop`: its first instruction follows
+  kReturn,       // behind the kCall that led here: inputs to the outputs of that
 };
 
 struct Instruction {
@@ -64,8 +70,11 @@ struct Instruction {
   uint32_t output = 0, num_outputs = 0;      // registers in a row
   uint32_t target = 0;
   std::vector<uint32_t> targets;
-  uint32_t loop = 0;  // of kStart and kAgain
-  uint32_t cost = 0;  // of kAgain: kernels of an iteration, all ways through it
+  // Of kCall: registers and loops whose values and iterations wait on the stack, since what it
+  // calls may come to the same place.
+  std::vector<uint32_t> saved, saved_loops;
+  uint32_t loop = 0;  // of kStart, kAgain and kBegin
+  uint32_t cost = 0;  // of kAgain and kBegin: kernels up to the next one, all ways
   Kernel kernel;
   const Node* node = nullptr;
   const Node* told = nullptr;  // the node that errors name: a For, for what counts its iterations
@@ -78,11 +87,18 @@ struct Input {
   bool is_last = false;  // nobody reads the register any more
 };
 
-// The loop or conditional itself, or a loop within it.
+// The loop, conditional or call itself, a loop within it, or a subroutine.
 struct LoopPart {
   uint32_t start = 0;  // where its iterations start, or it does
   const Node* node = nullptr;
-  int around = -1;  // the number of the loop that it stands in
+  int around = -1;  // the number of the part that it stands in
+};
+
+// A function that may call itself.
+struct Subroutine {
+  const Function* function = nullptr;
+  uint32_t first_arg = 0;       // the register of its first argument; the others follow
+  uint32_t begin = 0, end = 0;  // its kBegin, and behind its kReturn
 };
 
 class NativeLoop;
@@ -110,19 +126,39 @@ struct RegisterLoop {
   std::vector<std::pair<uint32_t, const Tensor*>> constants;
   std::vector<LoopScope> scopes;
   std::vector<LoopPart> loops;                    // by number; 0 is the whole
+  std::vector<Subroutine> subroutines;            // behind everything else
   std::vector<std::unique_ptr<const Node>> made;  // nodes that the program does not have
   std::vector<std::unique_ptr<const Tensor>> made_constants;
   std::shared_ptr<NativeLoop> native;  // null: it is interpreted
 };
 
-// `node`, a While, For, If or Case of `function`, if it is one of those; else null, and `why`, if
-// it is not null. The program must outlive it.
+// `node`, a While, For, If, Case or recursive call of `function`, if it is one of those; else null,
+// and `why`, if it is not null. The program must outlive it.
 std::shared_ptr<RegisterLoop> CompileLoop(lower::ProgramFacts& facts, const Function& function,
                                           const Node& node, std::string* why = nullptr);
 
 // Runs `loop` as the kernel of its node. Errors carry where in the loop they happened: WhereInside.
 // A loop that takes long pauses, so that others have their turn, and does not end: PausesOf.
 absl::Status RunLoop(KernelContext& ctx, const void* loop);
+
+// The subroutine that a kCall calls.
+const Subroutine& CalledBy(const RegisterLoop& loop, const Instruction& call);
+
+// Calls `tell(from, to)` for each value that moves from a register to another as it is: by kMove,
+// as the argument or result of a subroutine.
+template <typename Tell>
+void ForEachMove(const RegisterLoop& loop, const Tell& tell) {
+  for (const Instruction& op : loop.code) {
+    const auto input = [&](uint32_t i) { return loop.inputs[op.first_input + i].reg; };
+    if (op.action == Action::kMove) tell(input(0), op.output);
+    if (op.action != Action::kCall) continue;
+    const Subroutine& subroutine = CalledBy(loop, op);
+    for (uint32_t i = 0; i < op.num_inputs; ++i) tell(input(i), subroutine.first_arg + i);
+    const Instruction& end = loop.code[subroutine.end - 1];
+    for (uint32_t i = 0; i < op.num_outputs; ++i)
+      tell(loop.inputs[end.first_input + i].reg, op.output + i);
+  }
+}
 
 // How often a loop has paused that has left this as its output 0; 0: it has ended. The kernel is to
 // be run again, with this as its input 0; what its other inputs are counts for nothing then.

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "base/fork.h"
 #include "base/status.h"
 #include "compiled/library.h"
@@ -50,7 +51,7 @@ class RegionWriter {
     FindObjects();
   }
 
-  // False: what decides where the loop goes is no cell.
+  // False: what decides where the loop goes is no cell, or what a subroutine is about.
   bool Write(compiled::Region& region) {
     region.name = loop_.node->name;
     for (uint32_t reg = 0; reg < loop_.num_registers; ++reg) region.cells.push_back(CellOf(reg));
@@ -70,6 +71,12 @@ class RegionWriter {
     for (uint32_t reg = 0; reg < loop_.num_registers; ++reg) {
       if (!is_read_in_place_[reg]) continue;
       (lent_[reg] == Lent::kInvariant ? region.lent : region.made).push_back(reg);
+    }
+    for (size_t at = 0; at < region.instructions.size(); ++at) {
+      compiled::Instruction& call = region.instructions[at];
+      if (call.action != compiled::Action::kCallSubroutine || IsInSubroutine(at)) continue;
+      for (const uint32_t cell : region.instructions[at + 1].live)
+        if (!absl::c_linear_search(call.outputs, cell)) call.kept.push_back(cell);
     }
     return true;
   }
@@ -107,18 +114,17 @@ class RegionWriter {
     }
     for (bool found = true; found;) {
       found = false;
-      for (const Instruction& from : loop_.code) {
-        if (from.action != Action::kMove) continue;
-        DType& of_input = objects_[InputOf(from, 0)];
-        DType& of_output = objects_[from.output];
-        if (of_input == of_output) continue;
+      ForEachMove(loop_, [&](uint32_t from, uint32_t to) {
+        DType& of_input = objects_[from];
+        DType& of_output = objects_[to];
+        if (of_input == of_output) return;
         if (of_input != DType::kInvalid) {
           of_output = of_input;
         } else {
           of_input = of_output;
         }
         found = true;
-      }
+      });
     }
   }
   static bool IsObjectKind(char kind) { return kind == 'o' || kind == 'O'; }
@@ -230,8 +236,37 @@ class RegionWriter {
         to.loop = from.loop;
         to.targets = {from.target};
         return WriteAs(compiled::Action::kAgain, from, to);
+      case Action::kCall:
+        return WriteSubroutineCall(from, to);
+      case Action::kBegin:
+        to.loop = from.loop;
+        return WriteAs(compiled::Action::kBegin, from, to);
+      case Action::kReturn:
+        return WriteAs(compiled::Action::kReturn, from, to);
     }
     return false;
+  }
+
+  bool IsInSubroutine(size_t at) const {
+    return !loop_.subroutines.empty() && at >= loop_.subroutines.front().begin;
+  }
+  bool WriteSubroutineCall(const Instruction& from, compiled::Instruction& to) const {
+    const Subroutine& subroutine = CalledBy(loop_, from);
+    const Instruction& end = loop_.code[subroutine.end - 1];
+    WriteAs(compiled::Action::kCallSubroutine, from, to);
+    to.outputs.clear();
+    to.targets = {subroutine.begin};
+    to.saved_loops = from.saved_loops;
+    for (uint32_t i = 0; i < from.num_inputs; ++i) {
+      to.arguments.push_back(subroutine.first_arg + i);
+      if (!AreAlike(InputOf(from, i), to.arguments.back())) return false;
+    }
+    for (uint32_t i = 0; i < from.num_outputs; ++i) {
+      to.outputs.push_back(from.output + i);
+      if (!AreAlike(InputOf(end, i), to.outputs.back())) return false;
+    }
+    to.saved = from.saved;
+    return absl::c_all_of(from.saved, [&](uint32_t reg) { return IsCell(reg); });
   }
 
   // What computes or moves elements of small tensors that are cells; false: it does not, or not

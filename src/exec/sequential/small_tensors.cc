@@ -183,12 +183,10 @@ std::vector<bool> FindTensorCells(const RegisterLoop& loop,
         constants[b] == nullptr)
       groups.Join(a, b);
   };
+  ForEachMove(loop, [&](uint32_t from, uint32_t to) {
+    if (HaveOneType(loop, from, to)) join(from, to);
+  });
   for (const Instruction& from : loop.code) {
-    if (from.action == Action::kMove) {
-      if (HaveOneType(loop, InputOf(loop, from, 0), from.output))
-        join(InputOf(loop, from, 0), from.output);
-      continue;
-    }
     const std::optional<TensorCode> code = FindTensorCode(loop, from, constants);
     if (!code) continue;
     if (code->instruction.action == compiled::Action::kElementwise ||
@@ -224,8 +222,13 @@ std::vector<Lent> FindLent(const RegisterLoop& loop) {
       if (output != Lent::kNo) output = from.action == Action::kRun ? Lent::kMade : Lent::kNo;
     }
   }
+  for (const Subroutine& subroutine : loop.subroutines)
+    for (uint32_t i = 0; i < subroutine.function->args.size(); ++i)
+      lent[subroutine.first_arg + i] = Lent::kNo;
   for (const Instruction& from : loop.code) {
-    if (from.action != Action::kRun && from.action != Action::kMove) continue;
+    if (from.action != Action::kRun && from.action != Action::kMove &&
+        from.action != Action::kCall && from.action != Action::kReturn)
+      continue;
     for (uint32_t i = 0; i < from.num_inputs; ++i) {
       Lent& input = lent[InputOf(loop, from, i)];
       if (loop.inputs[from.first_input + i].is_last && input == Lent::kInvariant) input = Lent::kNo;
