@@ -70,3 +70,20 @@ def test_methods_and_decorators_keep_it():
 def test_other_values_are_refused():
     with pytest.raises(TypeError, match="jit_compile must be True, False or None, not 'yes'"):
         gyre.function(lambda x: x, jit_compile="yes")
+
+
+def test_recursion_is_native_in_any_depth():
+    @gyre.function(jit_compile=True)
+    def total(n):
+        if n <= 0:
+            return 0
+        return total(n - 1) + n
+
+    @gyre.function(jit_compile=True)
+    def fib(n):
+        if n < 2:
+            return n
+        return fib(n - 1) + fib(n - 2)
+
+    assert int(total(gyre.constant(60_000))) == 60_000 * 60_001 // 2
+    assert [int(fib(gyre.constant(n))) for n in (0, 1, 2, 20)] == [0, 1, 1, 6765]
