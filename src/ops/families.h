@@ -11,7 +11,10 @@
   X(Array)     /* shapes, slices, joins, gathers */                                                  \
   X(Reduction) /* sums, arg max, segments, running sums */                                           \
   X(Linalg)    /* matrix products, einsum, diagonals */                                              \
-  X(Nn)        /* softmax, losses, rectifiers, biases */                                             \
+  X(Nn)        /* softmax, losses, rectifiers, biases, batch normalization */                        \
+  X(Conv)      /* convolutions */                                                                    \
+  X(Pool)      /* the largest and the mean of what windows meet */                                   \
+  X(Quantization) /* numbers on a grid, and integers for them */                                     \
   X(Random)    /* stateful and stateless random numbers */                                           \
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \

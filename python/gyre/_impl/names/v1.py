@@ -331,6 +331,34 @@ NAMES = {
         "nn.",
     ),
     **_all(
+        "convolution",
+        [
+            "conv1d",
+            "conv2d",
+            "conv3d",
+            "convolution",
+            "conv2d_transpose",
+            "conv3d_transpose",
+            "conv2d_backprop_input",
+            "conv2d_backprop_filter",
+            "depthwise_conv2d",
+            "depthwise_conv2d_native",
+            "separable_conv2d",
+            "max_pool",
+            "avg_pool",
+            "max_pool_with_argmax",
+            "pool",
+            "fused_batch_norm",
+            "space_to_batch",
+            "space_to_depth",
+            "depth_to_space",
+        ],
+        "nn.",
+    ),
+    **_all(
+        "convolution", ["space_to_batch", "batch_to_space", "space_to_depth", "depth_to_space"]
+    ),
+    **_all(
         "rnn.networks",
         [
             "dynamic_rnn",
