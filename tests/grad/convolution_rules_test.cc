@@ -6,7 +6,7 @@
 namespace gyre::testing {
 namespace {
 
-Tensor Sizes(std::vector<int32_t> sizes) { return Tensor::Vector<int32_t>(sizes); }
+Tensor Sizes(std::initializer_list<int32_t> sizes) { return Tensor::Vector<int32_t>(sizes); }
 
 TEST(ConvolutionRules, Conv2D) {
   Draw draw;
@@ -42,9 +42,8 @@ TEST(PoolRules, MeansAndMaxima) {
   Draw draw;
   for (const std::string op : {"AvgPool", "MaxPool"}) {
     SCOPED_TRACE(op);
-    ExpectOpGradient(OpCase{op,
-                            {draw({2, 4, 5, 2})},
-                            "ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding=\"SAME\""}
+    ExpectOpGradient(OpCase{
+        op, {draw({2, 4, 5, 2})}, "ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding=\"SAME\""}
                          .Order(3));
     ExpectOpGradient({op,
                       {draw({2, 2, 4, 4})},
@@ -70,8 +69,8 @@ TEST(BlockRules, PixelsMove) {
   Draw draw;
   ExpectOpGradient({"SpaceToDepth", {draw({1, 4, 2, 3})}, "block_size=2"});
   ExpectOpGradient({"DepthToSpace", {draw({1, 8, 2, 1})}, "block_size=2, data_format=\"NCHW\""});
-  const Tensor edges = Tensor::FromValues<int32_t>(std::vector<int32_t>{1, 0, 0, 1},
-                                                   Shape::Trusted({2, 2}));
+  const Tensor edges =
+      Tensor::FromValues<int32_t>(std::vector<int32_t>{1, 0, 0, 1}, Shape::Trusted({2, 2}));
   ExpectOpGradient({"SpaceToBatchND", {draw({2, 3, 2, 2}), Sizes({2, 3}), edges}});
   ExpectOpGradient({"BatchToSpaceND", {draw({12, 2, 1, 2}), Sizes({2, 3}), edges}});
   ExpectOpGradient({"SpaceToBatch", {draw({2, 3, 3, 1}), edges}, "block_size=2"});

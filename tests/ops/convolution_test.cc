@@ -117,10 +117,14 @@ std::vector<Case> Cases2D() {
 
 std::vector<double> Doubles(const Tensor& t) { return Values<double>(t); }
 
+Tensor Vector(const std::vector<int32_t>& values) {
+  return Tensor::FromValues<int32_t>(values, ShapeOf({static_cast<int64_t>(values.size())}));
+}
+
 Tensor ChannelsFirst(const Tensor& t) {
   std::vector<int32_t> perm = {0, static_cast<int32_t>(t.rank() - 1)};
   for (int d = 1; d + 1 < t.rank(); ++d) perm.push_back(d);
-  return Eval("Transpose", {t, Tensor::Vector<int32_t>(perm)});
+  return Eval("Transpose", {t, Vector(perm)});
 }
 
 double Dot(const Tensor& a, const Tensor& b) {
@@ -131,7 +135,7 @@ double Dot(const Tensor& a, const Tensor& b) {
 Tensor SizesOf(const Tensor& t) {
   std::vector<int32_t> sizes;
   for (const int64_t d : t.shape().dims()) sizes.push_back(static_cast<int32_t>(d));
-  return Tensor::Vector<int32_t>(sizes);
+  return Vector(sizes);
 }
 
 // Values, the other format, and that the gradients are the transposes of a linear map. The numbers
@@ -235,8 +239,8 @@ TEST(Conv2D, OfNothing) {
 
 TEST(Conv2D, SaysWhatDoesNotFit) {
   const auto error = [](const Case& c) {
-    return Message(EvalError("Conv2D", {Draw<float>(c.images, 1), Draw<float>(c.filter, 2)},
-                             c.Attributes()));
+    return Message(
+        EvalError("Conv2D", {Draw<float>(c.images, 1), Draw<float>(c.filter, 2)}, c.Attributes()));
   };
   EXPECT_THAT(error({{1, 5, 5, 3}, {3, 3, 2, 4}, {1, 1}, {1, 1}, "SAME"}),
               HasSubstr("the channels of input, 3, must be a multiple of those of the filter, 2"));
@@ -255,8 +259,8 @@ TEST(Conv2DBackpropInput, TakesSpatialSizesAlone) {
   const Tensor w = Draw<float>(c.filter, 2), g = Draw<float>({2, 3, 3, 2}, 3);
   EXPECT_EQ(Values<float>(Eval("Conv2DBackpropInput", {Tensor::Vector<int32_t>({6, 5}), w, g},
                                c.Attributes())),
-            Values<float>(Eval("Conv2DBackpropInput",
-                               {Tensor::Vector<int32_t>({2, 6, 5, 3}), w, g}, c.Attributes())));
+            Values<float>(Eval("Conv2DBackpropInput", {Tensor::Vector<int32_t>({2, 6, 5, 3}), w, g},
+                               c.Attributes())));
   EXPECT_THAT(Message(EvalError("Conv2DBackpropInput",
                                 {Tensor::Vector<int32_t>({2, 7, 5, 3}), w, g}, c.Attributes())),
               HasSubstr("out_backprop must have the shape of the result, [2,4,3,2]"));

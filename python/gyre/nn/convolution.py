@@ -317,7 +317,9 @@ def _check_reach(x, kernel, form: Layout, steps, gaps, edges):
         return
     added = [0] * (form.n + 2)
     if edges.explicit:
-        pairs = [edges.explicit[i] + edges.explicit[i + 1] for i in range(0, len(edges.explicit), 2)]
+        pairs = [
+            edges.explicit[i] + edges.explicit[i + 1] for i in range(0, len(edges.explicit), 2)
+        ]
         if form.n == 1:
             del pairs[2 if form.channels_first else 1]
         added = pairs

@@ -92,7 +92,7 @@ def layout(n: int, data_format: str | None) -> Layout:
 
 
 class Padding(NamedTuple):
-    """"SAME", "VALID" or "EXPLICIT", with two numbers for each dimension."""
+    """ "SAME", "VALID" or "EXPLICIT", with two numbers for each dimension."""
 
     kind: str
     explicit: list[int]
@@ -104,7 +104,7 @@ class Padding(NamedTuple):
 
 
 def padding_of(value, form: Layout) -> Padding:
-    """"SAME", "VALID", or a pair of numbers for each dimension."""
+    """ "SAME", "VALID", or a pair of numbers for each dimension."""
     if isinstance(value, str):
         if value.upper() not in ("SAME", "VALID"):
             raise ValueError(f"padding must be 'VALID', 'SAME' or a list of pairs, not {value!r}")

@@ -19,8 +19,8 @@ absl::Status BatchOfImages(BatchContext& c) {
   const Expr dims = c.row_dims(0);
   const Expr images = Elements(c, dims, 0, 1);
   std::vector<Expr> inputs = c.inputs();
-  inputs[0] = Reshape(inputs[0], batch::Joined({c.op("Mul", {images, c.rows()}),
-                                                batch::Behind(dims)}));
+  inputs[0] =
+      Reshape(inputs[0], batch::Joined({c.op("Mul", {images, c.rows()}), batch::Behind(dims)}));
   const Expr result = c.op(c.node().op_name, inputs, c.node().attrs);
   return c.EmitAs("Reshape",
                   {result, c.with_rows(batch::Joined({images, batch::Behind(ShapeOf(result))}))});

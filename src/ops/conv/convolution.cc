@@ -76,15 +76,14 @@ absl::Status TurnFilter(const KernelContext& ctx, const Convolution& sizes, cons
   return RunPieces(ctx, taps * out, grain, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const int64_t tap = row / out, channel = row % out;
-      const int64_t at = (pixels[0]->taps[tap / n2 / n1] * sizes.axes[1].size +
-                          pixels[1]->taps[tap / n2 % n1]) *
-                             sizes.axes[2].size +
-                         pixels[2]->taps[tap % n2];
+      const int64_t at =
+          (pixels[0]->taps[tap / n2 / n1] * sizes.axes[1].size + pixels[1]->taps[tap / n2 % n1]) *
+              sizes.axes[2].size +
+          pixels[2]->taps[tap % n2];
       const T* from = filter + at * in * sizes.out_channels + channel;
       T* to = turned + row * sizes.in_channels;
       for (int64_t g = 0; g < sizes.groups; ++g) {
-        for (int64_t i = 0; i < in; ++i)
-          to[g * in + i] = from[i * sizes.out_channels + g * out];
+        for (int64_t i = 0; i < in; ++i) to[g * in + i] = from[i * sizes.out_channels + g * out];
       }
     }
   });
@@ -92,9 +91,9 @@ absl::Status TurnFilter(const KernelContext& ctx, const Convolution& sizes, cons
 
 absl::Status RequireGradShape(const Tensor& grad, const Shape& expected) {
   if (grad.shape() == expected) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("out_backprop must have the shape of the result, ", expected.ToString(),
-                   ", but has ", grad.shape().ToString()));
+  return absl::InvalidArgumentError(absl::StrCat("out_backprop must have the shape of the result, ",
+                                                 expected.ToString(), ", but has ",
+                                                 grad.shape().ToString()));
 }
 
 // The shape of images, channels last.
@@ -114,7 +113,8 @@ using TurnedTypes = Types<float, double, int32_t>;
 
 absl::Status SumInputGradient(const KernelContext& ctx, const Convolution& sizes,
                               const Tensor& filter, const Tensor& grad, Tensor& images) {
-  if (IsDepthwise(sizes, grad.dtype())) return DepthwiseInputGradient(ctx, sizes, filter, grad, images);
+  if (IsDepthwise(sizes, grad.dtype()))
+    return DepthwiseInputGradient(ctx, sizes, filter, grad, images);
   std::array<std::vector<PixelClass>, kWindowAxes> classes;
   size_t taken = 1;
   for (int i = 0; i < kWindowAxes; ++i) {
@@ -162,9 +162,9 @@ absl::StatusOr<Convolution> Convolution::Make(const WindowAttrs& attrs, const Sh
   const int64_t depth = filter.dim(rank - 2);
   if (is_depthwise) {
     if (result.in_channels != depth) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input has ", result.in_channels, " channels, but the filter of shape ",
-                       filter.ToString(), " is for ", depth));
+      return absl::InvalidArgumentError(absl::StrCat("input has ", result.in_channels,
+                                                     " channels, but the filter of shape ",
+                                                     filter.ToString(), " is for ", depth));
     }
     result.groups = depth;
     const auto channels = CheckedMul(depth, filter.dim(rank - 1));
@@ -175,10 +175,10 @@ absl::StatusOr<Convolution> Convolution::Make(const WindowAttrs& attrs, const Sh
     result.out_channels = *channels;
   } else {
     if (result.in_channels == 0 || result.in_channels % depth != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the channels of input, ", result.in_channels,
-          ", must be a multiple of those of the filter, ", depth, ": input has shape ",
-          images.ToString(), ", filter ", filter.ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the channels of input, ", result.in_channels,
+                       ", must be a multiple of those of the filter, ", depth, ": input has shape ",
+                       images.ToString(), ", filter ", filter.ToString()));
     }
     result.groups = result.in_channels / depth;
     result.out_channels = filter.dim(rank - 1);
@@ -249,16 +249,15 @@ absl::StatusOr<Tensor> ConvolutionFilterGradient(const KernelContext& ctx, const
   if (IsDepthwise(sizes, source.dtype())) {
     GYRE_RETURN_IF_ERROR(DepthwiseFilterGradient(ctx, sizes, source, target, matrix));
   } else {
-    GYRE_RETURN_IF_ERROR(
-        MultiplyGatheredTransposed(ctx, {.dtype = source.dtype(),
-                                         .batch = sizes.batch,
-                                         .axes = ForwardAxes(sizes),
-                                         .groups = sizes.groups,
-                                         .source_channels = sizes.in_channels,
-                                         .target_channels = sizes.out_channels,
-                                         .source = source.raw_data(),
-                                         .target = target.raw_data(),
-                                         .matrix = matrix.mutable_raw_data()}));
+    GYRE_RETURN_IF_ERROR(MultiplyGatheredTransposed(ctx, {.dtype = source.dtype(),
+                                                          .batch = sizes.batch,
+                                                          .axes = ForwardAxes(sizes),
+                                                          .groups = sizes.groups,
+                                                          .source_channels = sizes.in_channels,
+                                                          .target_channels = sizes.out_channels,
+                                                          .source = source.raw_data(),
+                                                          .target = target.raw_data(),
+                                                          .matrix = matrix.mutable_raw_data()}));
   }
   return ConvertFloats(ctx, std::move(matrix), grad.dtype());
 }

@@ -27,8 +27,7 @@ struct Kind {
 };
 constexpr Kind k2D = {2, false, "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
 constexpr Kind k3D = {3, false, "Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"};
-constexpr Kind kDepthwise = {2, true, "DepthwiseConv2dNative",
-                             "DepthwiseConv2dNativeBackpropInput",
+constexpr Kind kDepthwise = {2, true, "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
                              "DepthwiseConv2dNativeBackpropFilter"};
 
 template <const Kind& kKind>
@@ -49,8 +48,7 @@ absl::Status Forward(KernelContext& ctx, const Attrs<kKind>& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Convolution sizes,
                         Convolution::Make(attrs.window, ctx.input(0).shape(), ctx.input(1).shape(),
                                           kKind.is_depthwise));
-  GYRE_ASSIGN_OR_RETURN(Tensor out,
-                        Convolve(ctx, attrs.window, sizes, ctx.input(0), ctx.input(1)));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, Convolve(ctx, attrs.window, sizes, ctx.input(0), ctx.input(1)));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
@@ -62,8 +60,8 @@ absl::StatusOr<Shape> ImagesInput(const KernelContext& ctx, const WindowAttrs& w
   if (static_cast<int>(given.size()) == window.rank()) return Shape::Make(given);
   const Tensor &filter = ctx.input(1), &grad = ctx.input(2);
   if (static_cast<int>(given.size()) != window.spatial || is_depthwise || window.spatial != 2) {
-    return absl::InvalidArgumentError(absl::StrCat("input_sizes must have ", window.rank(),
-                                                   " elements, but has ", given.size()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input_sizes must have ", window.rank(), " elements, but has ", given.size()));
   }
   GYRE_RETURN_IF_ERROR(RequireImages(filter.shape(), window.rank(), "filter"));
   GYRE_RETURN_IF_ERROR(RequireImages(grad.shape(), window.rank(), "out_backprop"));
@@ -86,8 +84,8 @@ absl::Status ByInput(KernelContext& ctx, const Attrs<kKind>& attrs) {
   GYRE_ASSIGN_OR_RETURN(
       const Convolution sizes,
       Convolution::Make(window, images, ctx.input(1).shape(), kKind.is_depthwise));
-  GYRE_ASSIGN_OR_RETURN(Tensor out, ConvolutionInputGradient(ctx, window, sizes, images,
-                                                             ctx.input(1), ctx.input(2)));
+  GYRE_ASSIGN_OR_RETURN(
+      Tensor out, ConvolutionInputGradient(ctx, window, sizes, images, ctx.input(1), ctx.input(2)));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
@@ -118,8 +116,8 @@ absl::Status ForwardShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireRank(1, window.rank()));
   const std::optional<Shape> images = c.input(0).ToShape(), whole_filter = c.input(1).ToShape();
   if (images && whole_filter) {
-    GYRE_ASSIGN_OR_RETURN(const Convolution sizes, Convolution::Make(window, *images, *whole_filter,
-                                                                     kKind.is_depthwise));
+    GYRE_ASSIGN_OR_RETURN(const Convolution sizes,
+                          Convolution::Make(window, *images, *whole_filter, kKind.is_depthwise));
     GYRE_ASSIGN_OR_RETURN(const Shape shape, sizes.OutputShape(window));
     c.set_output(0, shape);
     return absl::OkStatus();
@@ -184,15 +182,15 @@ void ByFilterGradient(GradientContext& g) {
   if (g.wants(2)) g.Add(2, g.op(kKind.forward, {g.input(0), g.grad()}, attrs));
 }
 
-#define GYRE_CONV2D_ATTRS                                                                   \
-  "strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "          \
+#define GYRE_CONV2D_ATTRS                                                                    \
+  "strides: list(int); use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "           \
   "'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; " \
   "dilations: list(int) = [1, 1, 1, 1]}"
-#define GYRE_CONV3D_ATTRS                                                                     \
+#define GYRE_CONV3D_ATTRS                                                                   \
   "strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: {'NDHWC', 'NCDHW'} = " \
   "'NDHWC'; dilations: list(int) = [1, 1, 1, 1, 1]"
-#define GYRE_DEPTHWISE_ATTRS                                                         \
-  "{T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', "      \
+#define GYRE_DEPTHWISE_ATTRS                                                        \
+  "{T: {half, bfloat16, float, double}; strides: list(int); padding: {'SAME', "     \
   "'VALID', 'EXPLICIT'}; explicit_paddings: list(int) = []; data_format: {'NHWC', " \
   "'NCHW'} = 'NHWC'; dilations: list(int) = [1, 1, 1, 1]}"
 

@@ -111,7 +111,8 @@ absl::Status ForType(const Tensor& t, const F& f) {
 }
 
 int64_t Grain(int64_t taps, int64_t channels) {
-  return std::max<int64_t>(1, (1 << 17) / std::max<int64_t>(1, std::min(taps, int64_t{1} << 20) * channels));
+  return std::max<int64_t>(
+      1, (1 << 17) / std::max<int64_t>(1, std::min(taps, int64_t{1} << 20) * channels));
 }
 
 }  // namespace

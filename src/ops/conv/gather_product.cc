@@ -11,7 +11,7 @@ namespace {
 
 using Computed = Types<float, double, uint32_t>;
 
-constexpr int64_t kRows = 128;     // places of one piece
+constexpr int64_t kRows = 256;     // places of one piece
 constexpr int64_t kColumns = 256;  // channels of the target of one piece
 constexpr int64_t kDepth = kGemmBlockK;
 
@@ -32,6 +32,17 @@ void MultiplyTile(const GemmTile<uint32_t>& tile) {
 }
 
 int64_t Ceil(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// A few elements, which a call of memmove would take longer for.
+template <typename T>
+T* Copy(const T* from, int64_t n, T* to) {
+  constexpr int64_t kFew = 64, kStep = 16 / sizeof(T);
+  if (n > kFew) return std::copy_n(from, n, to);
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) std::memcpy(to + i, from + i, 16);
+  for (; i < n; ++i) to[i] = from[i];
+  return to + n;
+}
 
 // What a piece of work multiplies, over all.
 int64_t Grain(int64_t work) { return std::max<int64_t>(1, (1 << 17) / std::max<int64_t>(work, 1)); }
@@ -154,8 +165,8 @@ class Gathered {
       return std::fill_n(to, run.n, T{0});
     }
     int64_t n = run.n;
-    int64_t from = x * pixel_stride_[0] + y * pixel_stride_[1] + first * pixel_stride_[2] +
-                   run.channel;
+    int64_t from =
+        x * pixel_stride_[0] + y * pixel_stride_[1] + first * pixel_stride_[2] + run.channel;
     if (first < 0) {  // runs over several pixels hold all channels
       const int64_t missing = std::min(n, -first * channels_ - run.channel);
       to = std::fill_n(to, missing, T{0});
@@ -168,7 +179,7 @@ class Gathered {
       behind = std::max<int64_t>(0, from + n - end);
       n -= behind;
     }
-    to = std::copy_n(image + from, n, to);
+    to = Copy(image + from, n, to);
     return std::fill_n(to, behind, T{0});
   }
 
@@ -203,12 +214,11 @@ class Multiplication {
     const int64_t units = row_blocks_ * column_blocks_ * product_.groups;
     const int64_t work = std::min(kRows, left_.rows()) * std::min(kColumns, group_) *
                          std::min(left_.columns(), int64_t{1} << 20);
-    GYRE_RETURN_IF_ERROR(
-        ctx_.ParallelRun(units, Grain(work), [this](int64_t begin, int64_t end) {
-          std::vector<T> buffer(kRows * kDepth + (in_order_ ? 0 : kRows * kColumns));
-          std::vector<typename Gathered<T>::Run> runs;
-          for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, buffer.data(), runs);
-        }));
+    GYRE_RETURN_IF_ERROR(ctx_.ParallelRun(units, Grain(work), [this](int64_t begin, int64_t end) {
+      std::vector<T> buffer(kRows * kDepth + (in_order_ ? 0 : kRows * kColumns));
+      std::vector<typename Gathered<T>::Run> runs;
+      for (int64_t unit = begin; unit < end; ++unit) RunUnit(unit, buffer.data(), runs);
+    }));
     return ctx_.Poll();  // RunUnit stops half-way when cancelled
   }
 
@@ -320,8 +330,7 @@ class TransposedMultiplication {
     });
   }
 
-  void RunUnit(int64_t unit, T* to, T* buffer,
-               std::vector<typename Gathered<T>::Run>& runs) const {
+  void RunUnit(int64_t unit, T* to, T* buffer, std::vector<typename Gathered<T>::Run>& runs) const {
     const int64_t column = unit % column_blocks_ * kColumns;
     unit /= column_blocks_;
     const int64_t k = unit % depth_blocks_ * kRows;
@@ -380,8 +389,7 @@ absl::Status MultiplyGathered(const KernelContext& ctx, const GatherProduct& pro
   });
 }
 
-absl::Status MultiplyGatheredTransposed(const KernelContext& ctx,
-                                        const GatherTransposed& product) {
+absl::Status MultiplyGatheredTransposed(const KernelContext& ctx, const GatherTransposed& product) {
   return VisitType<Computed>(ComputedAs(product.dtype), [&](auto tag) {
     return TransposedMultiplication<typename decltype(tag)::type>(ctx, product).Run();
   });

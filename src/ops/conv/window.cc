@@ -16,23 +16,20 @@ namespace {
 using Ints = std::vector<int64_t>;
 
 // A list attribute; empty if the op has none of this name, or it is empty.
-Ints ListAttr(const Node& node, absl::string_view name) {
-  return node.attrs.GetOr<Ints>(name, {});
-}
+Ints ListAttr(const Node& node, absl::string_view name) { return node.attrs.GetOr<Ints>(name, {}); }
 
 absl::Status RequireLength(absl::Span<const int64_t> values, int rank, absl::string_view name) {
   if (static_cast<int>(values.size()) == rank) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " must have ", rank, " numbers, one for each dimension of the images, ",
-                   "but is ", ListToString(values)));
+  return absl::InvalidArgumentError(absl::StrCat(name, " must have ", rank,
+                                                 " numbers, one for each dimension of the images, ",
+                                                 "but is ", ListToString(values)));
 }
 
 absl::Status RequirePositive(absl::Span<const int64_t> values, absl::string_view name) {
   for (const int64_t v : values) {
     if (v < 1 || v > std::numeric_limits<int32_t>::max()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " must be positive numbers of 32 bits, but is ",
-                       ListToString(values)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " must be positive numbers of 32 bits, but is ", ListToString(values)));
     }
   }
   return absl::OkStatus();
@@ -69,8 +66,8 @@ absl::StatusOr<WindowAttrs> WindowAttrs::Read(const Node& node, int spatial) {
   GYRE_RETURN_IF_ERROR(RequireLength(dilations, rank, name));
   GYRE_RETURN_IF_ERROR(RequirePositive(dilations, name));
   if (dilations[0] != 1 || dilations[result.channel_dim()] != 1) {
-    return absl::UnimplementedError(absl::StrCat(
-        name, " must be 1 for batch and channels, but is ", ListToString(dilations)));
+    return absl::UnimplementedError(
+        absl::StrCat(name, " must be 1 for batch and channels, but is ", ListToString(dilations)));
   }
   const Ints paddings = ListAttr(node, "explicit_paddings");
   if (result.padding != Padding::kExplicit && !paddings.empty()) {
@@ -80,10 +77,9 @@ absl::StatusOr<WindowAttrs> WindowAttrs::Read(const Node& node, int spatial) {
   }
   if (result.padding == Padding::kExplicit) {
     if (static_cast<int>(paddings.size()) != 2 * rank) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("explicit_paddings must have ", 2 * rank,
-                       " numbers, two for each dimension of the images, but is ",
-                       ListToString(paddings)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "explicit_paddings must have ", 2 * rank,
+          " numbers, two for each dimension of the images, but is ", ListToString(paddings)));
     }
     for (const int64_t p : paddings) {
       if (p < 0 || p > std::numeric_limits<int32_t>::max()) {
@@ -95,9 +91,8 @@ absl::StatusOr<WindowAttrs> WindowAttrs::Read(const Node& node, int spatial) {
     const int channel = result.channel_dim();
     if (paddings[0] != 0 || paddings[1] != 0 || paddings[2 * channel] != 0 ||
         paddings[2 * channel + 1] != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("explicit_paddings must be 0 for batch and channels, but is ",
-                       ListToString(paddings)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "explicit_paddings must be 0 for batch and channels, but is ", ListToString(paddings)));
     }
   }
   for (int i = 0; i < spatial; ++i) {
@@ -134,9 +129,9 @@ absl::Status WindowAttrs::SetWindow(absl::Span<const int64_t> ksize,
 absl::StatusOr<WindowAxis> WindowAttrs::Axis(int i, int64_t input, int64_t size) const {
   WindowAxis axis{input, size, strides[i], dilations[i]};
   const auto too_large = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a window of ", size, " with dilation ", axis.dilation, " on a size of ",
-                     input, " does not fit 64 bits"));
+    return absl::InvalidArgumentError(absl::StrCat("a window of ", size, " with dilation ",
+                                                   axis.dilation, " on a size of ", input,
+                                                   " does not fit 64 bits"));
   };
   const auto gaps = CheckedMul(size - 1, axis.dilation);
   const auto reach = gaps ? CheckedAdd(*gaps, 1) : std::nullopt;
@@ -155,9 +150,10 @@ absl::StatusOr<WindowAxis> WindowAttrs::Axis(int i, int64_t input, int64_t size)
   // A window that is too large by less than a stride has no place; more is a mistake.
   const int64_t room = *padded - *reach;
   if (room < 0 && room < -axis.stride) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a window of ", size, " with dilation ", axis.dilation, " is larger than spatial dimension ",
-        i, " of size ", input, " with its padding of ", before[i], " and ", after[i]));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a window of ", size, " with dilation ", axis.dilation,
+                     " is larger than spatial dimension ", i, " of size ", input,
+                     " with its padding of ", before[i], " and ", after[i]));
   }
   axis.output = room < 0 ? 0 : room / axis.stride + 1;
   return axis;

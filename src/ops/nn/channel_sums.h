@@ -7,15 +7,19 @@
 #include "absl/status/status.h"
 #include "base/status.h"
 #include "ops/kernel.h"
+#include "ops/math/simd.h"
 #include "ops/reduction/axis_view.h"
 
 namespace gyre {
 
 // Adds up kTerms numbers of each element: sums[k * channels + c] = Σ over the elements i of channel
 // c of the k-th number that term(i, c, numbers) writes. Floats in stretches, these as doubles.
-template <int kTerms, typename Term>
+//
+// Where channels come last, row_term(row, numbers) writes those of all channels of a row: kTerms
+// times as many.
+template <int kTerms, typename Term, typename RowTerm>
 absl::Status SumChannels(const KernelContext& ctx, const AxisView& view, const Term& term,
-                         std::vector<double>& sums) {
+                         const RowTerm& row_term, std::vector<double>& sums) {
   constexpr int64_t kStretch = 64, kMostParts = 64, kWork = 1 << 14;
   const int64_t channels = view.size;
   sums.assign(kTerms * channels, 0.0);
@@ -44,14 +48,14 @@ absl::Status SumChannels(const KernelContext& ctx, const AxisView& view, const T
       }
     });
   }
+  const BinaryRow add = simd::FindRow(simd::ArithmeticOp::kAdd, DType::kFloat);
   const int64_t rows = view.outer;
-  const int64_t parts =
-      std::clamp<int64_t>(rows * channels / kWork, 1, std::min(kMostParts, rows));
+  const int64_t parts = std::clamp<int64_t>(rows * channels / kWork, 1, std::min(kMostParts, rows));
   const int64_t each = (rows + parts - 1) / parts;
   const int64_t width = kTerms * channels;
   std::vector<double> partial(parts * width, 0.0);
   GYRE_RETURN_IF_ERROR(ctx.ParallelRun(parts, 1, [&](int64_t begin, int64_t end) {
-    std::vector<float> stretch(width);
+    std::vector<float> stretch(width), numbers(width);
     for (int64_t part = begin; part < end; ++part) {
       const int64_t last = std::min(rows, (part + 1) * each);
       for (int64_t row = part * each; row < last; row += kStretch) {
@@ -59,11 +63,8 @@ absl::Status SumChannels(const KernelContext& ctx, const AxisView& view, const T
         std::fill(stretch.begin(), stretch.end(), 0.0f);
         const int64_t stop = std::min(last, row + kStretch);
         for (int64_t r = row; r < stop; ++r) {
-          for (int64_t c = 0; c < channels; ++c) {
-            float numbers[kTerms];
-            term(r * channels + c, c, numbers);
-            for (int k = 0; k < kTerms; ++k) stretch[k * channels + c] += numbers[k];
-          }
+          row_term(r, numbers.data());
+          add(stretch.data(), numbers.data(), stretch.data(), width, Operands::kVectors);
         }
         for (int64_t i = 0; i < width; ++i) partial[part * width + i] += stretch[i];
       }
@@ -74,6 +75,47 @@ absl::Status SumChannels(const KernelContext& ctx, const AxisView& view, const T
   }
   return ctx.Poll();
 }
+
+template <int kTerms, typename Term>
+absl::Status SumChannels(const KernelContext& ctx, const AxisView& view, const Term& term,
+                         std::vector<double>& sums) {
+  const auto row_term = [&](int64_t row, float* numbers) {
+    for (int64_t c = 0; c < view.size; ++c) {
+      float of_one[kTerms];
+      term(row * view.size + c, c, of_one);
+      for (int k = 0; k < kTerms; ++k) numbers[k * view.size + c] = of_one[k];
+    }
+  };
+  return SumChannels<kTerms>(ctx, view, term, row_term, sums);
+}
+
+// Calls f(row) for each row of channels, which come last.
+template <typename F>
+absl::Status ForChannelRows(const KernelContext& ctx, const AxisView& view, const F& f) {
+  const int64_t grain = std::max<int64_t>(1, (1 << 15) / view.size);
+  return ctx.ParallelRun(view.outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) f(row);
+  });
+}
+
+// Vector code for rows of floats: z = x op y.
+class FloatRows {
+ public:
+  void Sub(const float* x, const float* y, float* z, int64_t n) const {
+    sub_(x, y, z, n, Operands::kVectors);
+  }
+  void Mul(const float* x, const float* y, float* z, int64_t n) const {
+    mul_(x, y, z, n, Operands::kVectors);
+  }
+  void Add(const float* x, const float* y, float* z, int64_t n) const {
+    add_(x, y, z, n, Operands::kVectors);
+  }
+
+ private:
+  const BinaryRow sub_ = simd::FindRow(simd::ArithmeticOp::kSub, DType::kFloat);
+  const BinaryRow mul_ = simd::FindRow(simd::ArithmeticOp::kMul, DType::kFloat);
+  const BinaryRow add_ = simd::FindRow(simd::ArithmeticOp::kAdd, DType::kFloat);
+};
 
 // Calls f(i, c) for each element i, of channel c.
 template <typename F>

@@ -75,17 +75,27 @@ class Normalization {
     float* const variance = Floats(statistics_[kUsedVariance]);
     const auto count = static_cast<double>(view.outer * view.inner);
     std::vector<double> sums;
-    GYRE_RETURN_IF_ERROR(SumChannels<1>(
-        ctx_, view, [&](int64_t i, int64_t, float* number) { *number = static_cast<float>(x[i]); },
-        sums));
+    const auto value = [&](int64_t i, int64_t, float* number) {
+      *number = static_cast<float>(x[i]);
+    };
+    const auto squared_distance = [&](int64_t i, int64_t c, float* number) {
+      const float distance = static_cast<float>(x[i]) - mean[c];
+      *number = distance * distance;
+    };
+    // The same for rows of floats.
+    const auto values = [&](int64_t row, float* numbers) {
+      std::copy_n(reinterpret_cast<const float*>(x) + row * channels_, channels_, numbers);
+    };
+    const auto squared_distances = [&](int64_t row, float* numbers) {
+      rows_.Sub(reinterpret_cast<const float*>(x) + row * channels_, mean, numbers, channels_);
+      rows_.Mul(numbers, numbers, numbers, channels_);
+    };
+    GYRE_RETURN_IF_ERROR(kHasRows ? SumChannels<1>(ctx_, view, value, values, sums)
+                                  : SumChannels<1>(ctx_, view, value, sums));
     for (int64_t c = 0; c < channels_; ++c) mean[c] = static_cast<float>(sums[c] / count);
-    GYRE_RETURN_IF_ERROR(SumChannels<1>(
-        ctx_, view,
-        [&](int64_t i, int64_t c, float* number) {
-          const float distance = static_cast<float>(x[i]) - mean[c];
-          *number = distance * distance;
-        },
-        sums));
+    GYRE_RETURN_IF_ERROR(kHasRows
+                             ? SumChannels<1>(ctx_, view, squared_distance, squared_distances, sums)
+                             : SumChannels<1>(ctx_, view, squared_distance, sums));
     // The running variance is that of a sample.
     const double correction = count / std::max(count - 1, 1.0);
     for (int64_t c = 0; c < channels_; ++c) {
@@ -112,18 +122,29 @@ class Normalization {
     const float* mean = Floats(statistics_[kUsedMean]);
     std::vector<float> factor(channels_);
     for (int64_t c = 0; c < channels_; ++c) {
-      factor[c] =
-          scale[c] / std::sqrt(Floats(statistics_[kUsedVariance])[c] + attrs_.epsilon);
+      factor[c] = scale[c] / std::sqrt(Floats(statistics_[kUsedVariance])[c] + attrs_.epsilon);
     }
     const T* x = static_cast<const T*>(ctx_.input(0).raw_data());
     T* y = static_cast<T*>(y_.mutable_raw_data());
+    if (kHasRows && view.inner == 1) {
+      return ForChannelRows(ctx_, view, [&](int64_t row) {
+        float* to = reinterpret_cast<float*>(y) + row * channels_;
+        rows_.Sub(reinterpret_cast<const float*>(x) + row * channels_, mean, to, channels_);
+        rows_.Mul(to, factor.data(), to, channels_);
+        rows_.Add(to, offset, to, channels_);
+      });
+    }
     return ForChannels(ctx_, view, [&](int64_t i, int64_t c) {
       y[i] = static_cast<T>((static_cast<float>(x[i]) - mean[c]) * factor[c] + offset[c]);
     });
   }
 
+  // Rows of channels are computed by vector code.
+  static constexpr bool kHasRows = std::is_same_v<T, float>;
+
   KernelContext& ctx_;
   const BatchNormAttrs& attrs_;
+  const FloatRows rows_;
   int64_t channels_ = 0;
   Tensor y_;
   Tensor statistics_[4];
@@ -131,8 +152,8 @@ class Normalization {
 
 absl::Status RequireFloatStatistics(const KernelContext& ctx, int i) {
   if (ctx.input_dtype(i) == DType::kFloat) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("there is no kernel for statistics of type ",
-                                               DTypeName(ctx.input_dtype(i))));
+  return absl::UnimplementedError(
+      absl::StrCat("there is no kernel for statistics of type ", DTypeName(ctx.input_dtype(i))));
 }
 
 absl::Status BatchNorm(KernelContext& ctx, const BatchNormAttrs& attrs) {
@@ -205,8 +226,8 @@ void RegisterFusedBatchNorm(OpRegistry& ops) {
   ops.Add({
       .schema = "FusedBatchNormV3(x: T, scale: U, offset: U, mean: U, variance: U) -> y: T, "
                 "batch_mean: U, batch_variance: U, reserve_space_1: U, reserve_space_2: U, "
-                "reserve_space_3: U {T: {half, bfloat16, float}; U: {bfloat16, float}; "
-                GYRE_BATCH_NORM_ATTRS
+                "reserve_space_3: U {T: {half, bfloat16, float}; U: {bfloat16, "
+                "float}; " GYRE_BATCH_NORM_ATTRS
                 "{'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'; is_training: bool = true}",
       .doc = "FusedBatchNormV2, also of images of three dimensions; the last output is 0.",
       .shape = BatchNormShape,

@@ -26,9 +26,9 @@ absl::Status RunGrad(KernelContext& ctx, const BatchNormAttrs& attrs) {
   const Tensor &dy = ctx.input(0), &x = ctx.input(1);
   GYRE_RETURN_IF_ERROR(RequireImages(x.shape(), attrs.rank, "x"));
   if (dy.shape() != x.shape()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("y_backprop must have the shape of x, ", x.shape().ToString(), ", but has ",
-                     dy.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("y_backprop must have the shape of x, ",
+                                                   x.shape().ToString(), ", but has ",
+                                                   dy.shape().ToString()));
   }
   const int64_t channels = x.dim(attrs.channel_dim);
   GYRE_RETURN_IF_ERROR(RequireChannels(ctx, 2, "scale", channels));
@@ -44,13 +44,23 @@ absl::Status RunGrad(KernelContext& ctx, const BatchNormAttrs& attrs) {
     const T* xs = static_cast<const T*>(x.raw_data());
     const AxisView view(x.shape(), attrs.channel_dim);
     std::vector<double> sums;
-    GYRE_RETURN_IF_ERROR(SumChannels<2>(
-        ctx, view,
-        [&](int64_t i, int64_t c, float* numbers) {
-          numbers[0] = static_cast<float>(dys[i]);
-          numbers[1] = static_cast<float>(dys[i]) * (static_cast<float>(xs[i]) - mean[c]);
-        },
-        sums));
+    const auto terms = [&](int64_t i, int64_t c, float* numbers) {
+      numbers[0] = static_cast<float>(dys[i]);
+      numbers[1] = static_cast<float>(dys[i]) * (static_cast<float>(xs[i]) - mean[c]);
+    };
+    // The same for rows of floats, by vector code.
+    constexpr bool kHasRows = std::is_same_v<T, float>;
+    const FloatRows rows;
+    const auto row_of = [channels](const T* from, int64_t row) {
+      return reinterpret_cast<const float*>(from) + row * channels;
+    };
+    const auto row_terms = [&](int64_t row, float* numbers) {
+      std::copy_n(row_of(dys, row), channels, numbers);
+      rows.Sub(row_of(xs, row), mean, numbers + channels, channels);
+      rows.Mul(numbers, numbers + channels, numbers + channels, channels);
+    };
+    GYRE_RETURN_IF_ERROR(kHasRows ? SumChannels<2>(ctx, view, terms, row_terms, sums)
+                                  : SumChannels<2>(ctx, view, terms, sums));
     // dx = dy * factor - shift - (x - mean) * slope
     std::vector<float> factor(channels), shift(channels), slope(channels);
     const auto count = static_cast<double>(view.outer * view.inner);
@@ -66,11 +76,28 @@ absl::Status RunGrad(KernelContext& ctx, const BatchNormAttrs& attrs) {
     }
     T* to = static_cast<T*>(dx.mutable_raw_data());
     const bool is_training = attrs.is_training;
-    GYRE_RETURN_IF_ERROR(ForChannels(ctx, view, [&](int64_t i, int64_t c) {
-      float value = static_cast<float>(dys[i]) * factor[c];
-      if (is_training) value -= shift[c] + (static_cast<float>(xs[i]) - mean[c]) * slope[c];
-      to[i] = static_cast<T>(value);
-    }));
+    if (kHasRows && view.inner == 1) {
+      GYRE_RETURN_IF_ERROR(ForChannelRows(ctx, view, [&](int64_t row) {
+        float* out = reinterpret_cast<float*>(to) + row * channels;
+        if (!is_training) return rows.Mul(row_of(dys, row), factor.data(), out, channels);
+        constexpr int64_t kPart = 256;
+        float part[kPart];
+        for (int64_t c = 0; c < channels; c += kPart) {
+          const int64_t n = std::min(kPart, channels - c);
+          rows.Sub(row_of(xs, row) + c, mean + c, part, n);
+          rows.Mul(part, slope.data() + c, part, n);
+          rows.Add(part, shift.data() + c, part, n);
+          rows.Mul(row_of(dys, row) + c, factor.data() + c, out + c, n);
+          rows.Sub(out + c, part, out + c, n);
+        }
+      }));
+    } else {
+      GYRE_RETURN_IF_ERROR(ForChannels(ctx, view, [&](int64_t i, int64_t c) {
+        float value = static_cast<float>(dys[i]) * factor[c];
+        if (is_training) value -= shift[c] + (static_cast<float>(xs[i]) - mean[c]) * slope[c];
+        to[i] = static_cast<T>(value);
+      }));
+    }
   }
   ctx.set_output(0, std::move(dx));
   ctx.set_output(1, std::move(dscale));
@@ -121,9 +148,7 @@ void BatchNormGradGradient(GradientContext& g) {
   }
   spread[attrs.channel_dim] = -1;
   const auto wide = [&](Expr per_channel) { return Reshape(per_channel, b.Ints(spread)); };
-  const auto mean = [&](Expr x) {
-    return g.op("Mean", {x, b.Ints(axes)}, {{"keep_dims", true}});
-  };
+  const auto mean = [&](Expr x) { return g.op("Mean", {x, b.Ints(axes)}, {{"keep_dims", true}}); };
   const auto sum = [&](Expr x) { return Sum(x, b.Ints(axes)); };
 
   const Expr dy = Cast(g.input(0), DType::kFloat), x = Cast(g.input(1), DType::kFloat);

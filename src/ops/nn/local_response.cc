@@ -169,7 +169,7 @@ void LrnGradient(GradientContext& g) {
 
 using ThreeFloats = Types<float, Half, BFloat16>;
 
-#define GYRE_LRN_ATTRS                                                             \
+#define GYRE_LRN_ATTRS                                                            \
   "{depth_radius: int = 5; bias: float = 1.0; alpha: float = 1.0; beta: float = " \
   "0.5; T: {half, bfloat16, float} = float}"
 
@@ -186,8 +186,8 @@ void RegisterLocalResponse(OpRegistry& ops) {
       .kernel = ForTypes<LrnKernel, ThreeFloats>("T"),
   });
   ops.Add({
-      .schema = "LRNGrad(input_grads: T, input_image: T, output_image: T) -> output: T "
-                GYRE_LRN_ATTRS,
+      .schema =
+          "LRNGrad(input_grads: T, input_image: T, output_image: T) -> output: T " GYRE_LRN_ATTRS,
       .doc = "The gradient of LRN.",
       .shape = LrnShape,
       .gradient = RefusesGradient("second derivatives of LRN are not defined"),

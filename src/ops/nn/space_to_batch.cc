@@ -55,8 +55,8 @@ absl::StatusOr<Blocks> ReadBlocks(Dims sizes, const Dims& borders, int rank,
 // The elements of a matrix of two columns with `n` rows.
 absl::StatusOr<Dims> ReadBorders(const Tensor& t, int n, absl::string_view name) {
   if (t.rank() != 2 || t.dim(0) != n || t.dim(1) != 2) {
-    return absl::InvalidArgumentError(absl::StrCat(name, " must have shape [", n, ",2], but has ",
-                                                   t.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " must have shape [", n, ",2], but has ", t.shape().ToString()));
   }
   return IntegerElements(t, name);
 }
@@ -167,11 +167,10 @@ absl::Status MoveNd(KernelContext& ctx) {
   }
   GYRE_ASSIGN_OR_RETURN(Dims block_shape, IntegerList(sizes, "block_shape"));
   constexpr absl::string_view kName = kToBatch ? "paddings" : "crops";
-  GYRE_ASSIGN_OR_RETURN(
-      const Dims borders,
-      ReadBorders(ctx.input(2), static_cast<int>(block_shape.size()), kName));
-  GYRE_ASSIGN_OR_RETURN(const Blocks blocks, ReadBlocks(std::move(block_shape), borders,
-                                                        ctx.input(0).rank(), kName));
+  GYRE_ASSIGN_OR_RETURN(const Dims borders,
+                        ReadBorders(ctx.input(2), static_cast<int>(block_shape.size()), kName));
+  GYRE_ASSIGN_OR_RETURN(const Blocks blocks,
+                        ReadBlocks(std::move(block_shape), borders, ctx.input(0).rank(), kName));
   return Run<kToBatch>(ctx, blocks);
 }
 

@@ -48,9 +48,9 @@ absl::StatusOr<PartialShape> OtherShape(const Attrs& attrs, PartialShape shape) 
       shape.set_dim(d, *larger);
     } else {
       if (!factor || size % *factor != 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "dimension ", d, " of input, ", size, ", is not a multiple of ",
-            is_channel ? "the square of " : "", "block_size, ", attrs.block));
+        return absl::InvalidArgumentError(
+            absl::StrCat("dimension ", d, " of input, ", size, ", is not a multiple of ",
+                         is_channel ? "the square of " : "", "block_size, ", attrs.block));
       }
       shape.set_dim(d, size / *factor);
     }
@@ -77,8 +77,8 @@ absl::Status Move(KernelContext& ctx, const Attrs& attrs) {
     const int64_t channels = flat.dim(channel), block = attrs.block;
     StridedAxes axes;
     const auto add = [&](int64_t size, int64_t flat_stride, int64_t deep_stride) {
-      axes.push_back({size, kToDepth ? flat_stride : deep_stride,
-                      kToDepth ? deep_stride : flat_stride});
+      axes.push_back(
+          {size, kToDepth ? flat_stride : deep_stride, kToDepth ? deep_stride : flat_stride});
     };
     add(flat.dim(0), in_flat[0], in_deep[0]);
     if (attrs.channels_first) add(channels, in_flat[1], in_deep[1]);

@@ -7,6 +7,7 @@
 #include "ops/conv/batch_images.h"
 #include "ops/conv/node_attrs.h"
 #include "ops/dispatch.h"
+#include "ops/math/simd.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/numeric.h"
 #include "ops/registry.h"
@@ -19,12 +20,22 @@ struct Attrs {
   static absl::StatusOr<Attrs> Make(const Node& node) {
     GYRE_ASSIGN_OR_RETURN(WindowAttrs window, WindowAttrs::Read(node, kSpatial));
     if (window.channel_size != 1 || window.channel_stride != 1)
-      return absl::UnimplementedError("means over channels are not supported: ksize and strides "
-                                      "must be 1 for them");
+      return absl::UnimplementedError(
+          "means over channels are not supported: ksize and strides "
+          "must be 1 for them");
     return Attrs{std::move(window)};
   }
   WindowAttrs window;
 };
+
+// Vector code for rows of channels that are computed as they are; null: there is none, or it does
+// not pay.
+template <typename T>
+BinaryRow RowOf(simd::ArithmeticOp op, int64_t channels) {
+  constexpr int64_t kLeast = 8;
+  return std::is_same_v<Accumulator<T>, T> && channels >= kLeast ? simd::FindRow(op, DTypeOf<T>)
+                                                                 : nullptr;
+}
 
 template <int kSpatial>
 struct Pool {
@@ -44,8 +55,9 @@ struct Pool {
       const T* from = static_cast<const T*>(ctx.input(0).raw_data());
       T* to = static_cast<T*>(out.mutable_raw_data());
       const int64_t n = pooling.channels, places = pooling.outputs();
-      GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
-          pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
+      const BinaryRow add = RowOf<T>(simd::ArithmeticOp::kAdd, n);
+      GYRE_RETURN_IF_ERROR(
+          ctx.ParallelRun(pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
             std::vector<A> sums(n);
             Looks looks(ctx);
             for (int64_t row = begin; row < end; ++row) {
@@ -55,7 +67,11 @@ struct Pool {
               bool goes_on = true;
               ForRange(range, pooling.axes[1].input, pooling.axes[2].input, [&](int64_t pixel) {
                 const T* x = image + pixel * n;
-                for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<A>(x[c]);
+                if (add != nullptr) {
+                  add(sums.data(), x, sums.data(), n, Operands::kVectors);
+                } else {
+                  for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<A>(x[c]);
+                }
                 return goes_on = looks.GoOn(n);
               });
               if (!goes_on) return;
@@ -93,9 +109,11 @@ struct PoolGrad {
       const T* from = static_cast<const T*>(ctx.input(1).raw_data());
       T* to = static_cast<T*>(out.mutable_raw_data());
       const int64_t n = pooling.channels, pixels = pooling.inputs();
-      GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
-          pooling.batch * pixels, pooling.grain(), [&](int64_t begin, int64_t end) {
-            std::vector<A> sums(n);
+      const BinaryRow add = RowOf<T>(simd::ArithmeticOp::kAdd, n);
+      const BinaryRow divide = RowOf<T>(simd::ArithmeticOp::kDiv, n);
+      GYRE_RETURN_IF_ERROR(
+          ctx.ParallelRun(pooling.batch * pixels, pooling.grain(), [&](int64_t begin, int64_t end) {
+            std::vector<A> sums(n), part(n);
             Looks looks(ctx);
             for (int64_t row = begin; row < end; ++row) {
               const T* grads = from + row / pixels * pooling.outputs() * n;
@@ -105,7 +123,13 @@ struct PoolGrad {
                        pooling.axes[2].output, [&](int64_t place) {
                          const A count = static_cast<A>(RangeOf(pooling, place).count());
                          const T* grad = grads + place * n;
-                         for (int64_t c = 0; c < n; ++c) sums[c] += static_cast<A>(grad[c]) / count;
+                         if (add != nullptr) {
+                           divide(grad, &count, part.data(), n, Operands::kScalarY);
+                           add(sums.data(), part.data(), sums.data(), n, Operands::kVectors);
+                         } else {
+                           for (int64_t c = 0; c < n; ++c)
+                             sums[c] += static_cast<A>(grad[c]) / count;
+                         }
                          return goes_on = looks.GoOn(n);
                        });
               if (!goes_on) return;
@@ -149,11 +173,11 @@ void PoolGradGradient(GradientContext& g) {
   if (g.wants(1)) g.Add(1, g.op(NameOf(kSpatial), {g.grad()}, WindowAttrsOf(g.node())));
 }
 
-#define GYRE_POOL2D_ATTRS                                                               \
-  "{ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; "       \
+#define GYRE_POOL2D_ATTRS                                                         \
+  "{ksize: list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID'}; " \
   "data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: {half, bfloat16, float, double}}"
-#define GYRE_POOL3D_ATTRS                                                               \
-  "{ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; "       \
+#define GYRE_POOL3D_ATTRS                                                         \
+  "{ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; " \
   "data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'; T: {half, bfloat16, float, double}}"
 
 }  // namespace
@@ -176,7 +200,8 @@ void RegisterAvgPool(OpRegistry& ops) {
   });
   ops.Add({
       .schema = "AvgPool3D(input: T) -> output: T " GYRE_POOL3D_ATTRS,
-      .doc = "The mean of what a window meets of images of three dimensions, at each of its places.",
+      .doc =
+          "The mean of what a window meets of images of three dimensions, at each of its places.",
       .shape = PoolShape<3>,
       .gradient = {PoolGradient<3>},
       .batch = {BatchOfImages},

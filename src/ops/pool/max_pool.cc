@@ -9,6 +9,7 @@
 #include "ops/conv/batch_images.h"
 #include "ops/conv/node_attrs.h"
 #include "ops/dispatch.h"
+#include "ops/math/simd.h"
 #include "ops/pool/max_window.h"
 #include "ops/registry.h"
 
@@ -33,13 +34,18 @@ T Lowest() {
   }
 }
 
+// Channels for which a call of vector code pays.
+constexpr int64_t kLeastRow = 8;
+
 template <typename T>
 absl::Status Maxima(const KernelContext& ctx, const Pooling& pooling, Tensor& out) {
   const T* from = static_cast<const T*>(ctx.input(0).raw_data());
   T* to = static_cast<T*>(out.mutable_raw_data());
   const int64_t n = pooling.channels, places = pooling.outputs();
-  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
-      pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
+  const BinaryRow larger =
+      n >= kLeastRow ? simd::FindRow(simd::ArithmeticOp::kMaximum, DTypeOf<T>) : nullptr;
+  GYRE_RETURN_IF_ERROR(
+      ctx.ParallelRun(pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
         Looks looks(ctx);
         for (int64_t row = begin; row < end; ++row) {
           const T* image = from + row / places * pooling.inputs() * n;
@@ -51,6 +57,8 @@ absl::Status Maxima(const KernelContext& ctx, const Pooling& pooling, Tensor& ou
                      if (is_first) {
                        std::copy_n(x, n, best);
                        is_first = false;
+                     } else if (larger != nullptr) {
+                       larger(best, x, best, n, Operands::kVectors);
                      } else {
                        for (int64_t c = 0; c < n; ++c) {
                          best[c] = IsLarger<T>(static_cast<Computed<T>>(x[c]),
@@ -73,10 +81,9 @@ absl::Status RunPool(KernelContext& ctx, const WindowAttrs& window) {
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.input(0).dtype(), pooling.output));
   if (ctx.input(0).num_elements() == 0) {  // padding alone
     T* to = static_cast<T*>(out.mutable_raw_data());
-    GYRE_RETURN_IF_ERROR(
-        ctx.ParallelRun(out.num_elements(), 1 << 15, [&](int64_t begin, int64_t end) {
-          std::fill(to + begin, to + end, Lowest<T>());
-        }));
+    GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
+        out.num_elements(), 1 << 15,
+        [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, Lowest<T>()); }));
   } else if (out.num_elements() > 0) {
     GYRE_RETURN_IF_ERROR(Maxima<T>(ctx, pooling, out));
   }

@@ -24,9 +24,7 @@ struct Attrs {
 };
 
 // Images seen as [batch, elements of one].
-int64_t ImageSize(const Shape& images) {
-  return images.dim(1) * images.dim(2) * images.dim(3);
-}
+int64_t ImageSize(const Shape& images) { return images.dim(1) * images.dim(2) * images.dim(3); }
 
 template <typename T, typename Index>
 absl::Status FindAll(const KernelContext& ctx, const Pooling& pooling, bool counts_batch,
@@ -37,8 +35,8 @@ absl::Status FindAll(const KernelContext& ctx, const Pooling& pooling, bool coun
   const int64_t n = pooling.channels, places = pooling.outputs(), size = pooling.inputs() * n;
   // With a window over channels several batches of `pooling` make up an image.
   const int64_t image_size = ImageSize(pooling.input);
-  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
-      pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
+  GYRE_RETURN_IF_ERROR(
+      ctx.ParallelRun(pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
         Looks looks(ctx);
         std::vector<int64_t> at(n);
         for (int64_t row = begin; row < end; ++row) {
@@ -122,8 +120,7 @@ absl::Status PoolGrad(KernelContext& ctx, const Attrs& attrs) {
   GYRE_RETURN_IF_ERROR(RequireShape(grad, kOrder == 1 ? pooling.output : images.shape(), "grad"));
   GYRE_RETURN_IF_ERROR(RequireShape(ctx.input(2), pooling.output, "argmax"));
   GYRE_ASSIGN_OR_RETURN(
-      Tensor out,
-      ctx.AllocateZeros(images.dtype(), kOrder == 1 ? images.shape() : pooling.output));
+      Tensor out, ctx.AllocateZeros(images.dtype(), kOrder == 1 ? images.shape() : pooling.output));
   if (images.num_elements() > 0 && ctx.input(2).num_elements() > 0) {
     GYRE_RETURN_IF_ERROR(VisitType<RealTypes>(images.dtype(), [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -157,8 +154,8 @@ absl::Status PoolShape(ShapeContext& c) {
 template <int kOrder>
 absl::Status GradShape(ShapeContext& c) {
   for (int i = 0; i < 3; ++i) GYRE_RETURN_IF_ERROR(c.RequireRank(i, 4));
-  GYRE_ASSIGN_OR_RETURN(PartialShape shape, c.input(kOrder == 1 ? 0 : 2)
-                                                .Intersect(PartialShape::UnknownOfRank(4)));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape,
+                        c.input(kOrder == 1 ? 0 : 2).Intersect(PartialShape::UnknownOfRank(4)));
   c.set_output(0, std::move(shape));
   return absl::OkStatus();
 }
@@ -176,7 +173,7 @@ void GradGradient(GradientContext& g) {
                 {g.input(0), g.grad(), g.input(2)}, WindowAttrsOf(g.node())));
 }
 
-#define GYRE_ARGMAX_ATTRS                                                                     \
+#define GYRE_ARGMAX_ATTRS \
   "padding: {'SAME', 'VALID'}; include_batch_in_index: bool = false; T: realnumbertype}"
 
 }  // namespace
@@ -192,9 +189,9 @@ void RegisterMaxPoolArgmax(OpRegistry& ops) {
       .kernel = Compute<&PoolWithArgmax>(),
   });
   ops.Add({
-      .schema = "MaxPoolGradWithArgmax(input: T, grad: T, argmax: Targmax) -> output: T {ksize: "
-                "list(int) >= 4; strides: list(int) >= 4; Targmax: {int32, int64}; "
-                GYRE_ARGMAX_ATTRS,
+      .schema =
+          "MaxPoolGradWithArgmax(input: T, grad: T, argmax: Targmax) -> output: T {ksize: "
+          "list(int) >= 4; strides: list(int) >= 4; Targmax: {int32, int64}; " GYRE_ARGMAX_ATTRS,
       .doc = "The gradient of MaxPoolWithArgmax: `grad`, added up where argmax says.",
       .shape = GradShape<1>,
       .gradient = {GradGradient<1>},
@@ -202,8 +199,8 @@ void RegisterMaxPoolArgmax(OpRegistry& ops) {
   });
   ops.Add({
       .schema = "MaxPoolGradGradWithArgmax(input: T, grad: T, argmax: Targmax) -> output: T "
-                "{ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: {int32, int64}; "
-                GYRE_ARGMAX_ATTRS,
+                "{ksize: list(int) >= 4; strides: list(int) >= 4; Targmax: {int32, "
+                "int64}; " GYRE_ARGMAX_ATTRS,
       .doc = "The gradient of MaxPoolGradWithArgmax by `grad`: what stands where argmax says.",
       .shape = GradShape<2>,
       .gradient = {GradGradient<2>},

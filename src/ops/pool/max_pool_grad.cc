@@ -70,8 +70,8 @@ absl::Status Gather(const KernelContext& ctx, const Pooling& pooling, Tensor& ou
   const T* grads = static_cast<const T*>(ctx.input(2).raw_data());
   T* to = static_cast<T*>(out.mutable_raw_data());
   const int64_t n = pooling.channels, places = pooling.outputs(), pixels = pooling.inputs();
-  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
-      pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
+  GYRE_RETURN_IF_ERROR(
+      ctx.ParallelRun(pooling.batch * places, pooling.grain(), [&](int64_t begin, int64_t end) {
         Looks looks(ctx);
         T best[kChannels];
         int64_t at[kChannels];
@@ -96,9 +96,9 @@ absl::Status RunGrad(KernelContext& ctx, const WindowAttrs& window) {
   GYRE_RETURN_IF_ERROR(RequireShape(ctx.input(1), pooling.output, "orig_output"));
   GYRE_RETURN_IF_ERROR(
       RequireShape(ctx.input(2), kOrder == 1 ? pooling.output : images.shape(), "grad"));
-  GYRE_ASSIGN_OR_RETURN(Tensor out,
-                        ctx.AllocateZeros(ctx.output_dtype(0),
-                                          kOrder == 1 ? images.shape() : pooling.output));
+  GYRE_ASSIGN_OR_RETURN(
+      Tensor out,
+      ctx.AllocateZeros(ctx.output_dtype(0), kOrder == 1 ? images.shape() : pooling.output));
   if (images.num_elements() > 0 && ctx.input(1).num_elements() > 0) {
     GYRE_RETURN_IF_ERROR((kOrder == 1 ? Scatter<T> : Gather<T>)(ctx, pooling, out));
   }
@@ -158,8 +158,7 @@ void WithBorder(GradientContext& g) {
   const auto given = g.attr<std::vector<int64_t>>("explicit_paddings", {});
   const std::vector<int32_t> flat(given.begin(), given.end());
   const Expr border = Reshape(b.Ints(flat), b.Ints({-1, 2}));
-  const Expr lowest =
-      b.Scalar(g.input_dtype(0), -std::numeric_limits<double>::infinity());
+  const Expr lowest = b.Scalar(g.input_dtype(0), -std::numeric_limits<double>::infinity());
   AttrMap attrs = AttrsOf(g.node(), {"ksize", "strides", "data_format"});
   attrs.Set("padding", std::string("VALID"));
   g.Add(2, g.op("MaxPoolGradGrad",
@@ -179,7 +178,7 @@ void GradGradient(GradientContext& g) {
 
 using ThreeFloats = Types<float, Half, BFloat16>;
 
-#define GYRE_POOL3D_ATTRS \
+#define GYRE_POOL3D_ATTRS                                                                      \
   "{ksize: list(int) >= 5; strides: list(int) >= 5; padding: {'SAME', 'VALID'}; data_format: " \
   "{'NDHWC', 'NCDHW'} = 'NDHWC'; T: "
 
@@ -191,8 +190,9 @@ void RegisterMaxPoolGrad(OpRegistry& ops) {
                 "list(int) >= 4; strides: list(int) >= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; "
                 "explicit_paddings: list(int) = []; data_format: {'NHWC', 'NCHW'} = 'NHWC'; T: "
                 "realnumbertype = float}",
-      .doc = "The gradient of MaxPool: that of each place of the window at the first of the largest "
-             "elements there.",
+      .doc =
+          "The gradient of MaxPool: that of each place of the window at the first of the largest "
+          "elements there.",
       .shape = GradShape<2, 0>,
       .gradient = {GradGradient<k2D, 1>},
       .kernel = ForTypes<Grad<2, 1>::Kernel, RealTypes>("T"),

@@ -15,7 +15,7 @@ bool IsLarger(Computed<T> x, Computed<T> best) {
   if constexpr (std::is_integral_v<T>) {
     return x > best;
   } else {
-    return !(x <= best) && best == best;
+    return !(x <= best) & (best == best);
   }
 }
 

@@ -33,10 +33,9 @@ absl::Status CheckPadding(const WindowAttrs& attrs) {
   for (int i = 0; i < attrs.spatial; ++i) {
     if (attrs.before[i] >= attrs.sizes[i] || attrs.after[i] >= attrs.sizes[i]) {
       if (attrs.before[i] == 0 && attrs.after[i] == 0) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("explicit_paddings must be smaller than the window, but spatial dimension ",
-                       i, " has ", attrs.before[i], " and ", attrs.after[i], " for a window of ",
-                       attrs.sizes[i]));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "explicit_paddings must be smaller than the window, but spatial dimension ", i, " has ",
+          attrs.before[i], " and ", attrs.after[i], " for a window of ", attrs.sizes[i]));
     }
   }
   return absl::OkStatus();

@@ -40,9 +40,7 @@ absl::Status RequireShape(const Tensor& t, const Shape& shape, absl::string_view
 // The inputs that one place of a window meets, along all axes.
 struct WindowRange {
   std::array<int64_t, kWindowAxes> begin, end;
-  int64_t count() const {
-    return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]);
-  }
+  int64_t count() const { return (end[0] - begin[0]) * (end[1] - begin[1]) * (end[2] - begin[2]); }
 };
 // Of output `place`, below pooling.outputs().
 WindowRange RangeOf(const Pooling& pooling, int64_t place);

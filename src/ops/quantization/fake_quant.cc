@@ -1,7 +1,7 @@
-// FakeQuantWithMinMaxArgs, …Vars, …VarsPerChannel, and their gradients: numbers moved to the nearest
-// of 2^num_bits that are evenly spaced over a range, which is moved so that 0 is among them. Source:
-// Jacob et al., Quantization and training of neural networks for efficient integer-arithmetic-only
-// inference (2018).
+// FakeQuantWithMinMaxArgs, …Vars, …VarsPerChannel, and their gradients: numbers moved to the
+// nearest of 2^num_bits that are evenly spaced over a range, which is moved so that 0 is among
+// them. Source: Jacob et al., Quantization and training of neural networks for efficient
+// integer-arithmetic-only inference (2018).
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -107,9 +107,8 @@ absl::Status Quantize(KernelContext& ctx, const AxisView& view, const std::vecto
   const float* from = static_cast<const float*>(ctx.input(0).raw_data());
   float* to = static_cast<float*>(out.mutable_raw_data());
   if (out.num_elements() > 0) {
-    GYRE_RETURN_IF_ERROR(ForChannels(ctx, view, [&](int64_t i, int64_t c) {
-      to[i] = grids[c].Nearest(from[i]);
-    }));
+    GYRE_RETURN_IF_ERROR(
+        ForChannels(ctx, view, [&](int64_t i, int64_t c) { to[i] = grids[c].Nearest(from[i]); }));
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
@@ -150,8 +149,7 @@ absl::Status WithArgsGrad(KernelContext& ctx, const Args& args) {
 template <Ranges kRanges>
 absl::Status WithVars(KernelContext& ctx, const Bits& bits) {
   GYRE_ASSIGN_OR_RETURN(const AxisView view, ViewOf(ctx.input(0), kRanges));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Grid> grids,
-                        ReadGrids(ctx, bits, 1, kRanges, view.size));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Grid> grids, ReadGrids(ctx, bits, 1, kRanges, view.size));
   return Quantize(ctx, view, grids);
 }
 
@@ -160,8 +158,7 @@ template <Ranges kRanges>
 absl::Status WithVarsGrad(KernelContext& ctx, const Bits& bits) {
   GYRE_RETURN_IF_ERROR(RequireSameShape(ctx));
   GYRE_ASSIGN_OR_RETURN(const AxisView view, ViewOf(ctx.input(1), kRanges));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Grid> grids,
-                        ReadGrids(ctx, bits, 2, kRanges, view.size));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Grid> grids, ReadGrids(ctx, bits, 2, kRanges, view.size));
   GYRE_RETURN_IF_ERROR(KeepInside(ctx, view, grids));
   const float* grad = static_cast<const float*>(ctx.input(0).raw_data());
   const float* x = static_cast<const float*>(ctx.input(1).raw_data());
@@ -194,8 +191,8 @@ absl::Status VarsShape(ShapeContext& c) {
   for (int i = 1; i <= kFirst; ++i) {
     GYRE_ASSIGN_OR_RETURN(values, values.Intersect(c.input(i)));
   }
-  PartialShape ends = kRanges == Ranges::kOne ? PartialShape::Scalar()
-                                              : PartialShape::UnknownOfRank(1);
+  PartialShape ends =
+      kRanges == Ranges::kOne ? PartialShape::Scalar() : PartialShape::UnknownOfRank(1);
   for (int i = kFirst + 1; i < kFirst + 3; ++i) {
     GYRE_ASSIGN_OR_RETURN(ends, ends.Intersect(c.input(i)));
   }
@@ -221,10 +218,10 @@ void ArgsGradient(GradientContext& g) {
 
 template <Ranges kRanges>
 void VarsGradient(GradientContext& g) {
-  const std::vector<Expr> grads = g.builder().Ops(
-      kRanges == Ranges::kOne ? "FakeQuantWithMinMaxVarsGradient"
-                              : "FakeQuantWithMinMaxVarsPerChannelGradient",
-      {g.grad(), g.input(0), g.input(1), g.input(2)}, BitsOf(g), 3);
+  const std::vector<Expr> grads =
+      g.builder().Ops(kRanges == Ranges::kOne ? "FakeQuantWithMinMaxVarsGradient"
+                                              : "FakeQuantWithMinMaxVarsPerChannelGradient",
+                      {g.grad(), g.input(0), g.input(1), g.input(2)}, BitsOf(g), 3);
   for (int i = 0; i < 3; ++i) {
     if (g.wants(i)) g.Add(i, grads[i]);
   }

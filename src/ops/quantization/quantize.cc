@@ -181,8 +181,8 @@ absl::Status RunQuantize(KernelContext& ctx, const Attrs& attrs, const AxisView&
   const float* from = static_cast<const float*>(x.raw_data());
   Q* to = static_cast<Q*>(out.mutable_raw_data());
   if (out.num_elements() > 0) {
-    GYRE_RETURN_IF_ERROR(ForChannels(
-        ctx, view, [&](int64_t i, int64_t c) { to[i] = quantizers[c](from[i]); }));
+    GYRE_RETURN_IF_ERROR(
+        ForChannels(ctx, view, [&](int64_t i, int64_t c) { to[i] = quantizers[c](from[i]); }));
   }
   ctx.set_output(0, std::move(out));
   ctx.set_output(1, std::move(min));

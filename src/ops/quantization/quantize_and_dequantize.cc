@@ -65,9 +65,9 @@ absl::Status RequireEnds(const KernelContext& ctx, int first, int64_t axis, int6
   const Shape expected = axis < 0 ? Shape() : Shape::Vector(size);
   for (int i = first; i < first + 2; ++i) {
     if (ctx.input(i).shape() == expected) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(i == first ? "input_min" : "input_max", " must have shape ",
-                     expected.ToString(), ", but has ", ctx.input(i).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(i == first ? "input_min" : "input_max",
+                                                   " must have shape ", expected.ToString(),
+                                                   ", but has ", ctx.input(i).shape().ToString()));
   }
   return absl::OkStatus();
 }
@@ -156,8 +156,8 @@ absl::Status Run(KernelContext& ctx, const Attrs& attrs, int64_t bits, bool has_
     const T* from = static_cast<const T*>(x.raw_data());
     T* to = static_cast<T*>(out.mutable_raw_data());
     GYRE_RETURN_IF_ERROR(ForChannels(ctx, view, [&](int64_t i, int64_t c) {
-      to[i] = static_cast<T>(
-          roundings[c](static_cast<C>(from[i]), attrs.range_given, attrs.half_up));
+      to[i] =
+          static_cast<T>(roundings[c](static_cast<C>(from[i]), attrs.range_given, attrs.half_up));
     }));
   }
   ctx.set_output(0, std::move(out));
@@ -192,9 +192,9 @@ struct GradKernel {
     using C = Computed<T>;
     const Tensor &grad = ctx.input(0), &x = ctx.input(1);
     if (grad.shape() != x.shape()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("gradients must have the shape of input, ", x.shape().ToString(),
-                       ", but have ", grad.shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("gradients must have the shape of input, ",
+                                                     x.shape().ToString(), ", but have ",
+                                                     grad.shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(const AxisView view, ViewOf(x, attrs.axis));
     GYRE_RETURN_IF_ERROR(RequireEnds(ctx, 2, attrs.axis, view.size));
@@ -235,9 +235,9 @@ void PassThrough(GradientContext& g) {
 }
 
 void V4Gradient(GradientContext& g) {
-  const std::vector<Expr> grads = g.builder().Ops(
-      "QuantizeAndDequantizeV4Grad", {g.grad(), g.input(0), g.input(1), g.input(2)},
-      AttrsOf(g.node(), {"axis"}), 3);
+  const std::vector<Expr> grads =
+      g.builder().Ops("QuantizeAndDequantizeV4Grad", {g.grad(), g.input(0), g.input(1), g.input(2)},
+                      AttrsOf(g.node(), {"axis"}), 3);
   for (int i = 0; i < 3; ++i) {
     if (g.wants(i)) g.Add(i, grads[i]);
   }
@@ -264,10 +264,11 @@ void RegisterQuantizeAndDequantize(OpRegistry& ops) {
       .kernel = ForTypes<FirstKernel, FloatTypes>("T"),
   });
   ops.Add({
-      .schema = "QuantizeAndDequantizeV2(input: T, input_min: T, input_max: T) -> output: T "
-                "{signed_input: bool = true; num_bits: int = 8; range_given: bool = false; "
-                GYRE_FLOATS "; round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; "
-                "narrow_range: bool = false; axis: int = -1}",
+      .schema =
+          "QuantizeAndDequantizeV2(input: T, input_min: T, input_max: T) -> output: T "
+          "{signed_input: bool = true; num_bits: int = 8; range_given: bool = false; " GYRE_FLOATS
+          "; round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; "
+          "narrow_range: bool = false; axis: int = -1}",
       .doc = "Numbers rounded to what integers of num_bits bits, scaled to a range, can be.",
       .shape = shape::SameAsInput,
       .gradient = {PassThrough},
@@ -283,10 +284,11 @@ void RegisterQuantizeAndDequantize(OpRegistry& ops) {
       .kernel = ForTypes<BitsKernel, FloatTypes>("T"),
   });
   ops.Add({
-      .schema = "QuantizeAndDequantizeV4(input: T, input_min: T, input_max: T) -> output: T "
-                "{signed_input: bool = true; num_bits: int = 8; range_given: bool = false; "
-                GYRE_FLOATS "; round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; "
-                "narrow_range: bool = false; axis: int = -1}",
+      .schema =
+          "QuantizeAndDequantizeV4(input: T, input_min: T, input_max: T) -> output: T "
+          "{signed_input: bool = true; num_bits: int = 8; range_given: bool = false; " GYRE_FLOATS
+          "; round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'; "
+          "narrow_range: bool = false; axis: int = -1}",
       .doc = "QuantizeAndDequantizeV2 whose gradient goes to inputs in range alone.",
       .shape = shape::SameAsInput,
       .gradient = {V4Gradient},

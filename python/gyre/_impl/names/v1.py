@@ -355,9 +355,7 @@ NAMES = {
         ],
         "nn.",
     ),
-    **_all(
-        "convolution", ["space_to_batch", "batch_to_space", "space_to_depth", "depth_to_space"]
-    ),
+    **_all("convolution", ["space_to_batch", "batch_to_space", "space_to_depth", "depth_to_space"]),
     **_all(
         "rnn.networks",
         [
