@@ -6,20 +6,20 @@
 #define GYRE_OP_FAMILIES(X)                                                                          \
   X(Control) /* Switch … NextIteration, If, Case, While, calls, arguments, constants, placeholders \
               */                                                                                     \
-  X(Transfer)     /* _Send, _Recv */                                                                 \
-  X(Math)         /* elementwise */                                                                  \
-  X(Array)        /* shapes, slices, joins, gathers */                                               \
-  X(Reduction)    /* sums, arg max, segments, running sums */                                        \
-  X(Linalg)       /* matrix products, einsum, diagonals */                                           \
-  X(Nn)           /* softmax, losses, rectifiers, biases, batch normalization */                     \
-  X(Conv)         /* convolutions */                                                                 \
-  X(Pool)         /* the largest and the mean of what windows meet */                                \
-  X(Quantization) /* numbers on a grid, and integers for them */                                     \
-  X(Random)       /* stateful and stateless random numbers */                                        \
-  X(Text)         /* strings, Print, Assert */                                                       \
-  X(State)        /* variables, queues, stacks, TensorArrays, mutexes */                             \
-  X(List)         /* TensorList, Optional */                                                         \
-  X(Io)           /* files, checkpoints */
+  X(Transfer)  /* _Send, _Recv */                                                                    \
+  X(Math)      /* elementwise */                                                                     \
+  X(Array)     /* shapes, slices, joins, gathers */                                                  \
+  X(Reduction) /* sums, arg max, segments, running sums */                                           \
+  X(Linalg)    /* matrix products, einsum, diagonals */                                              \
+  X(Nn)        /* softmax, losses, rectifiers, biases */                                             \
+  X(Conv)      /* convolutions */                                                                    \
+  X(Pool)      /* the largest, or the mean, of what windows meet */                                  \
+  X(Quantize)  /* numbers on a grid, and integers for them */                                        \
+  X(Random)    /* stateful and stateless random numbers */                                           \
+  X(Text)      /* strings, Print, Assert */                                                          \
+  X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \
+  X(List)      /* TensorList, Optional */                                                            \
+  X(Io)        /* files, checkpoints */
 
 namespace gyre {
 #define GYRE_DECLARE_FAMILY(name) void Register##name##Ops(OpRegistry& ops);

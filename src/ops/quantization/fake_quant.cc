@@ -227,12 +227,11 @@ void VarsGradient(GradientContext& g) {
   }
 }
 
-// As in TensorFlow.
-const Gradient kNoSecond = NotDifferentiable("second derivatives of rounding are not defined");
-
 }  // namespace
 
 void RegisterFakeQuant(OpRegistry& ops) {
+  // As in TensorFlow.
+  const Gradient no_second = NotDifferentiable("second derivatives of rounding are not defined");
 #define GYRE_BITS "num_bits: int = 8; narrow_range: bool = false}"
   ops.Add({
       .schema = "FakeQuantWithMinMaxArgs(inputs: float) -> outputs: float {min: float = -6.0; max: "
@@ -250,7 +249,7 @@ void RegisterFakeQuant(OpRegistry& ops) {
       .doc = "The gradient of FakeQuantWithMinMaxArgs: that of what comes out, where inputs are in "
              "range.",
       .shape = shape::SameForAll,
-      .gradient = kNoSecond,
+      .gradient = no_second,
       .kernel = Compute<&WithArgsGrad>(),
   });
   ops.Add({
@@ -267,7 +266,7 @@ void RegisterFakeQuant(OpRegistry& ops) {
                 "float {" GYRE_BITS,
       .doc = "The gradients of FakeQuantWithMinMaxVars.",
       .shape = VarsShape<Ranges::kOne, 1>,
-      .gradient = kNoSecond,
+      .gradient = no_second,
       .kernel = Compute<&WithVarsGrad<Ranges::kOne>>(),
   });
   ops.Add({
@@ -284,7 +283,7 @@ void RegisterFakeQuant(OpRegistry& ops) {
                 "backprop_wrt_max: float {" GYRE_BITS,
       .doc = "The gradients of FakeQuantWithMinMaxVarsPerChannel.",
       .shape = VarsShape<Ranges::kPerChannel, 1>,
-      .gradient = kNoSecond,
+      .gradient = no_second,
       .kernel = Compute<&WithVarsGrad<Ranges::kPerChannel>>(),
   });
 }

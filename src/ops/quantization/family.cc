@@ -4,6 +4,6 @@ namespace gyre {
 
 #define QUANTIZATION_OPS(X) X(FakeQuant) X(Quantize) X(QuantizeAndDequantize)
 
-GYRE_DEFINE_FAMILY(Quantization, QUANTIZATION_OPS)
+GYRE_DEFINE_FAMILY(Quantize, QUANTIZATION_OPS)
 
 }  // namespace gyre
