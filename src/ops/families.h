@@ -12,6 +12,9 @@
   X(Reduction) /* sums, arg max, segments, running sums */                                           \
   X(Linalg)    /* matrix products, einsum, diagonals */                                              \
   X(Nn)        /* softmax, losses, rectifiers, biases */                                             \
+  X(Conv)      /* convolutions */                                                                    \
+  X(Pool)      /* the largest, or the mean, of what windows meet */                                  \
+  X(Quantize)  /* numbers on a grid, and integers for them */                                        \
   X(Random)    /* stateful and stateless random numbers */                                           \
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \

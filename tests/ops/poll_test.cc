@@ -189,6 +189,21 @@ std::vector<Case> Cases() {
   all.push_back({"MatMul", {Numbers<int32_t>({400, 400}), Numbers<int32_t>({400, 400})}});
   all.push_back({"Equal", {texts, texts}});
   all.push_back({"Identity", {x}});
+  const Tensor images = Numbers<float>({1, 1000, 1000, 5}, 7919, 1000);
+  const std::vector<int64_t> one = {1, 1, 1, 1}, whole = {1, 1000, 1000, 1};
+  const AttrMap same = Attrs({{"strides", one}, {"padding", std::string("SAME")}});
+  all.push_back({"Conv2D", {images, Numbers<float>({3, 3, 5, 4})}, same});
+  all.push_back({"Conv2DBackpropFilter", {images, Ints({3, 3, 5, 5}), images}, same});
+  all.push_back({"DepthwiseConv2dNative", {images, Numbers<float>({3, 3, 5, 1})}, same});
+  for (const absl::string_view op : {"AvgPool", "MaxPool"}) {
+    all.push_back({op,
+                   {images},
+                   Attrs({{"ksize", whole}, {"strides", one}, {"padding", std::string("VALID")}})});
+  }
+  const Tensor five = Numbers<float>({5});
+  all.push_back({"FusedBatchNormV3", {images, five, five, five, five}});
+  all.push_back({"SpaceToDepth", {images}, Attrs({{"block_size", int64_t{2}}})});
+  all.push_back({"QuantizeAndDequantizeV2", {x, Tensor::Scalar(0.0f), Tensor::Scalar(1.0f)}});
   return all;
 }
 

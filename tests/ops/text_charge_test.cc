@@ -48,6 +48,7 @@ std::vector<Case> Cases() {
   const Tensor zero = Tensor::Scalar<int32_t>(0), side = Tensor::Scalar<int32_t>(kSide);
   const Tensor axis1 = Tensor::Scalar<int32_t>(1), size = Ints({kCount});
   const Tensor shape = Ints({kSide, kSide}), origin = Ints({0, 0}), ones = Ints({1, 1});
+  const Tensor none = Ints({0, 0, 0, 0}, {2, 2});
   const Tensor border = Ints({kSide - 1, 0, 0, 0}, {2, 2});
   Tensor truths = *Tensor::Make(DType::kBool, ShapeOf({kSide, 1}));
   std::fill_n(truths.mutable_values<bool>().data(), kSide, true);
@@ -56,9 +57,12 @@ std::vector<Case> Cases() {
   return {
       {"Add", {vector, vector}},
       {"AsString", {vector}},
+      {"BatchToSpace", {Texts({4, 8, 8, 1}), none}, Attrs({{"block_size", int64_t{2}}})},
+      {"BatchToSpaceND", {matrix, Ints({4}), Ints({0, 0}, {1, 2})}},
       {"BroadcastTo", {one, size}},
       {"Concat", {zero, vector, vector}},
       {"ConcatV2", {vector, vector, zero}},
+      {"DepthToSpace", {Texts({1, 8, 8, 4})}, Attrs({{"block_size", int64_t{2}}})},
       {"DynamicPartition", {vector, Ints(halves)}, Attrs({{"num_partitions", int64_t{2}}})},
       {"DynamicStitch", {ids, vector}, Attrs({{"N", int64_t{1}}})},
       {"Fill", {size, one}},
@@ -82,6 +86,9 @@ std::vector<Case> Cases() {
       {"Select", {flags, matrix, matrix}},
       {"SelectV2", {truths, matrix, matrix}},
       {"Slice", {matrix, Ints({0, 1}), Ints({kSide, kSide - 1})}},
+      {"SpaceToBatch", {Texts({1, kSide, kSide, 1}), none}, Attrs({{"block_size", int64_t{2}}})},
+      {"SpaceToBatchND", {matrix, Ints({4}), Ints({0, 0}, {1, 2})}},
+      {"SpaceToDepth", {Texts({1, kSide, kSide, 1})}, Attrs({{"block_size", int64_t{2}}})},
       {"Split", {axis1, matrix}, Attrs({{"num_split", int64_t{2}}})},
       {"SplitV", {matrix, Ints({8, 8}), axis1}, Attrs({{"num_split", int64_t{2}}})},
       {"StaticRegexReplace",

@@ -10,6 +10,7 @@
   X(ComplexPart)                  \
   X(CrossEntropy)                 \
   X(Filled)                       \
+  X(Images)                       \
   X(Indexing)                     \
   X(Initializer)                  \
   X(Loss) X(Matrix) X(Product) X(Reduction) X(Schedule) X(Statistics) X(Text)

@@ -2,7 +2,10 @@
 
 namespace gyre {
 
-#define NN_OPS(X) X(BiasAdd) X(CrossEntropy) X(L2Loss) X(Relu) X(SmoothRectifiers) X(Softmax)
+#define NN_OPS(X)                                                                  \
+  X(BiasAdd)                                                                       \
+  X(ClipByValue) X(CrossEntropy) X(FusedBatchNorm) X(FusedBatchNormGrad) X(L2Loss) \
+      X(LocalResponse) X(Relu) X(SmoothRectifiers) X(Softmax) X(SpaceToBatch) X(SpaceToDepth)
 
 GYRE_DEFINE_FAMILY(Nn, NN_OPS)
 

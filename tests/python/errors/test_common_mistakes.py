@@ -159,8 +159,7 @@ def test_filters_that_turn_out_to_be_larger_than_the_images():
     for width in (1, 2):
         with pytest.raises(
             gyre.errors.InvalidArgumentError,
-            match=r"filters of shape \(2, 5, 1, 1\) reach over 5 places of the width(.|\n)*"
-            rf"padding\W+{width}",
+            match=rf"a window of 5 .* spatial dimension 1 of size {width} with its padding",
         ):
             convolved(gyre.ones([1, 3, width, 1]))
     # Smaller by a step at most: there is a result, without anything in it.

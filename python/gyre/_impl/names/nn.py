@@ -5,11 +5,40 @@ _FUNCTIONS = (
     "dropout",
     "embedding_lookup",
 )
+_CONVOLUTIONS = (
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "convolution",
+    "atrous_conv2d",
+    "conv1d_transpose",
+    "conv2d_transpose",
+    "conv3d_transpose",
+    "conv_transpose",
+    "atrous_conv2d_transpose",
+    "depthwise_conv2d",
+    "separable_conv2d",
+)
+_POOLINGS = (
+    "max_pool",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool_with_argmax",
+    "pool",
+)
+_QUANTIZATION = ("quantize", "dequantize", "quantize_and_dequantize", "quantize_and_dequantize_v2")
 _LAYERS = ("Layer", "Dense", "Embedding", "LayerNorm", "Dropout", "Flatten", "Sequential")
 NAMES = {
     **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
     **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k")},
-    "nn.conv2d": _N + "convolution:conv2d",
+    **{f"nn.{name}": f"{_N}convolution:{name}" for name in _CONVOLUTIONS},
+    **{f"nn.{name}": f"{_N}pooling:{name}" for name in _POOLINGS},
+    **{f"quantization.{name}": f"{_M}quantization:{name}" for name in _QUANTIZATION},
     **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},
     **{
         f"nn.{name}": f"{_N}recurrent:{name}"

@@ -1,0 +1,9 @@
+#include "ops/families.h"
+
+namespace gyre {
+
+#define POOL_OPS(X) X(AvgPool) X(MaxPool) X(MaxPoolGrad) X(MaxPoolArgmax)
+
+GYRE_DEFINE_FAMILY(Pool, POOL_OPS)
+
+}  // namespace gyre
