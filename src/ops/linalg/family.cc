@@ -2,7 +2,17 @@
 
 namespace gyre {
 
-#define LINALG_OPS(X) X(BatchMatMul) X(Einsum) X(MatMul) X(MatrixDiagV3)
+#define LINALG_OPS(X)                                                                      \
+  X(BandPart)                                                                              \
+  X(BatchMatMul)                                                                           \
+  X(Cholesky)                                                                              \
+  X(Cross)                                                                                 \
+  X(Determinant)                                                                           \
+  X(Diagonals)                                                                             \
+  X(Eigenvalues)                                                                           \
+  X(Einsum)                                                                                \
+  X(LeastSquares) X(MatMul) X(MatrixDiagV3) X(MatrixRoot) X(Qr) X(Solve) X(Svd)       \
+      X(TriangularSolve) X(Tridiagonal)
 
 GYRE_DEFINE_FAMILY(Linalg, LINALG_OPS)
 
