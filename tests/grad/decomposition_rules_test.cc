@@ -30,11 +30,12 @@ Tensor Regular(Draw& draw, const Dims& dims, bool complex = false) {
 }
 
 // y = op(x x* + 1), or of (x + x*) and more on the diagonal: what changes stays self-adjoint.
-std::string OfSelfAdjoint(const std::string& op, const std::string& type, const std::string& attrs) {
+std::string OfSelfAdjoint(const std::string& op, const std::string& type,
+                          const std::string& attrs) {
   return absl::StrCat("graph {\n  %x = Placeholder() shape=(2,3,3) : ", type,
                       "\n  %d = Placeholder() shape=(2,3,3) : ", type,
-                      "\n  %s = BatchMatMulV2(%x, %x) adj_y=true\n  %a = AddV2(%s, %d)\n  %y = ", op,
-                      "(%a) ", attrs, "\n}");
+                      "\n  %s = BatchMatMulV2(%x, %x) adj_y=true\n  %a = AddV2(%s, %d)\n  %y = ",
+                      op, "(%a) ", attrs, "\n}");
 }
 Tensor Diagonal(bool complex) {
   Draw draw;
@@ -88,8 +89,7 @@ TEST(DecompositionRules, InversesAndSolutions) {
     ExpectOpGradient({"MatrixSolve", {Regular(draw, {2, 2}, true), draw.Complex({2, 1})}, attrs});
     for (const bool lower : {false, true}) {
       const std::string both = absl::StrCat(attrs, " lower=", lower ? "true" : "false");
-      ExpectOpGradient(
-          {"MatrixTriangularSolve", {Regular(draw, {3, 3}), draw({2, 3, 2})}, both});
+      ExpectOpGradient({"MatrixTriangularSolve", {Regular(draw, {3, 3}), draw({2, 3, 2})}, both});
       ExpectOpGradient(
           {"MatrixTriangularSolve", {Regular(draw, {2, 2}, true), draw.Complex({2, 1})}, both});
     }
@@ -155,9 +155,9 @@ TEST(DecompositionRules, Tridiagonal) {
   Draw draw;
   const auto row = [&] { return draw({2, 1, 3}); };
   ExpectOpGradient({"TridiagonalMatMul", {row(), row(), row(), draw({2, 3, 2})}});
-  ExpectOpGradient({"TridiagonalMatMul",
-                    {draw.Complex({1, 2}), draw.Complex({1, 2}), draw.Complex({1, 2}),
-                     draw.Complex({2, 1})}});
+  ExpectOpGradient(
+      {"TridiagonalMatMul",
+       {draw.Complex({1, 2}), draw.Complex({1, 2}), draw.Complex({1, 2}), draw.Complex({2, 1})}});
   ExpectOpGradient({"TridiagonalSolve", {draw({2, 3, 3}, 1, 2), draw({2, 3, 2})}});
   ExpectOpGradient({"TridiagonalSolve", {draw.Complex({3, 2}, 1, 2), draw.Complex({2, 1})}});
 }

@@ -7,14 +7,15 @@ namespace {
 
 TEST(SpecialRules, OfOneNumber) {
   Draw draw;
-  for (const std::string op : {"Lgamma", "Digamma", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e",
-                               "BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselJ0", "BesselJ1",
-                               "BesselY0", "BesselY1", "Dawsn", "Expint", "FresnelCos", "FresnelSin",
-                               "Spence"}) {
+  for (const std::string op :
+       {"Lgamma", "Digamma", "BesselI0", "BesselI0e", "BesselI1", "BesselI1e", "BesselK0",
+        "BesselK0e", "BesselK1", "BesselK1e", "BesselJ0", "BesselJ1", "BesselY0", "BesselY1",
+        "Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence"}) {
     SCOPED_TRACE(op);
     ExpectOpGradient({op, {draw({4}, 0.6, 2.5)}});
   }
-  for (const std::string op : {"BesselI0e", "BesselI1e", "BesselJ0", "BesselJ1", "Dawsn", "FresnelCos"})
+  for (const std::string op :
+       {"BesselI0e", "BesselI1e", "BesselJ0", "BesselJ1", "Dawsn", "FresnelCos"})
     ExpectOpGradient({op, {draw({4}, -2, -0.5)}});
   ExpectOpGradient({"Erfinv", {draw({4}, -0.8, 0.8)}});
   ExpectOpGradient({"Ndtri", {draw({4}, 0.1, 0.9)}});
@@ -24,8 +25,7 @@ TEST(SpecialRules, OfSeveral) {
   Draw draw;
   const auto above = [&](const Dims& dims) { return draw(dims, 1.2, 3); };
   ExpectOpGradient(OpCase{"Zeta", {above({2, 1}), above({3})}}.Fixed({0}));
-  ExpectOpGradient(
-      OpCase{"Polygamma", {Tensor::Vector<double>({1, 2}), above({2, 1})}}.Fixed({0}));
+  ExpectOpGradient(OpCase{"Polygamma", {Tensor::Vector<double>({1, 2}), above({2, 1})}}.Fixed({0}));
   for (const std::string op : {"Igamma", "Igammac"}) {
     ExpectOpGradient(OpCase{op, {above({2, 1}), above({3})}}.Fixed({0}));
     ExpectOpGradient(OpCase{op, {above({2}), above({2})}}.Order(1));
@@ -47,8 +47,7 @@ TEST(SpecialRules, FourierTransforms) {
   }
   const std::string types = "Treal=float64 Tcomplex=complex128";
   const auto lengths = [](std::vector<int32_t> values) {
-    return Tensor::FromValues<int32_t>(
-        values, Shape::Vector(static_cast<int64_t>(values.size())));
+    return Tensor::FromValues<int32_t>(values, Shape::Vector(static_cast<int64_t>(values.size())));
   };
   for (const int32_t n : {3, 4}) {
     ExpectOpGradient({"RFFT", {draw({2, 5}), lengths({n})}, types});

@@ -84,7 +84,8 @@ TYPED_TEST(Decompositions, FactorsMultiply) {
       const auto qr = EvalAll("Qr", {x}, Attrs({{"full_matrices", full}}));
       ExpectClose<T>(Product(qr[0], qr[1]), x);
       const auto svd = EvalAll("Svd", {x}, Attrs({{"full_matrices", full}}));
-      if (!full) ExpectClose<T>(Product(Product(svd[1], Diagonal<T>(svd[0])), svd[2], false, true), x);
+      if (!full)
+        ExpectClose<T>(Product(Product(svd[1], Diagonal<T>(svd[0])), svd[2], false, true), x);
       const auto values = EvalAll("Svd", {x}, Attrs({{"compute_uv", false}}));
       ExpectClose<T>(values[0], svd[0]);
       EXPECT_EQ(values[1].shape(), ShapeOf({0}));
@@ -103,9 +104,8 @@ TYPED_TEST(Decompositions, EquationsHold) {
     const Tensor inverse = Eval("MatrixInverse", {a}, attrs);
     ExpectClose<T>(Product(a, Product(inverse, b), adjoint), b);
     for (const bool lower : {false, true}) {
-      const Tensor half = Eval(
-          "MatrixBandPart", {a, Tensor::Scalar<int64_t>(lower ? -1 : 0),
-                             Tensor::Scalar<int64_t>(lower ? 0 : -1)});
+      const Tensor half = Eval("MatrixBandPart", {a, Tensor::Scalar<int64_t>(lower ? -1 : 0),
+                                                  Tensor::Scalar<int64_t>(lower ? 0 : -1)});
       const Tensor x =
           Eval("MatrixTriangularSolve", {a, b}, Attrs({{"lower", lower}, {"adjoint", adjoint}}));
       ExpectClose<T>(Product(half, x, adjoint), b);
@@ -115,8 +115,8 @@ TYPED_TEST(Decompositions, EquationsHold) {
   EXPECT_EQ(lu[1].shape(), ShapeOf({2, 4}));
   for (const bool fast : {false, true}) {
     const Tensor tall = Random<T>({6, 3}), rhs = Random<T>({6, 2}, 3);
-    const Tensor x = Eval("MatrixSolveLs", {tall, rhs, Tensor::Scalar<double>(0)},
-                          Attrs({{"fast", fast}}));
+    const Tensor x =
+        Eval("MatrixSolveLs", {tall, rhs, Tensor::Scalar<double>(0)}, Attrs({{"fast", fast}}));
     // The rest is orthogonal to what the columns span.
     const Tensor rest = Eval("Sub", {rhs, Product(tall, x)});
     ExpectClose<T>(Product(tall, rest, true), Eval("ZerosLike", {x}));
@@ -135,7 +135,8 @@ TYPED_TEST(Decompositions, FunctionsOfMatrices) {
 
 TEST(Decomposition, BatchesOfTriangularSystemsBroadcast) {
   const Tensor a = Tensor::FromValues<double>(std::vector<double>{2, 0, 1, 4}, ShapeOf({2, 2}));
-  const Tensor b = Tensor::FromValues<double>(std::vector<double>{2, 9, 4, 6}, ShapeOf({2, 1, 2, 1}));
+  const Tensor b =
+      Tensor::FromValues<double>(std::vector<double>{2, 9, 4, 6}, ShapeOf({2, 1, 2, 1}));
   const Tensor x = Eval("MatrixTriangularSolve", {a, b});
   EXPECT_EQ(x.shape(), ShapeOf({2, 1, 2, 1}));
   EXPECT_THAT(Values<double>(x), ElementsAre(1, 2, 2, 1));
@@ -150,8 +151,8 @@ TEST(Decomposition, Determinants) {
   EXPECT_THAT(Values<double>(parts[0]), ElementsAre(-1, -1, 0));
   EXPECT_NEAR(Values<double>(parts[1])[0], std::log(2), 1e-14);
   EXPECT_EQ(Values<double>(parts[1])[2], -std::numeric_limits<double>::infinity());
-  EXPECT_THAT(Values<double>(Eval("MatrixDeterminant", {Tensor::FromValues<double>(
-                                                           {}, ShapeOf({2, 0, 0}))})),
+  EXPECT_THAT(Values<double>(
+                  Eval("MatrixDeterminant", {Tensor::FromValues<double>({}, ShapeOf({2, 0, 0}))})),
               ElementsAre(1, 1));
 }
 
@@ -176,8 +177,9 @@ TEST(Decomposition, TridiagonalSystems) {
               Pointwise(DoubleNear(1e-13), {1.0, 2.0, 3.0}));
   const Tensor zero = Tensor::FromValues<double>(std::vector<double>(9, 0), ShapeOf({3, 3}));
   EXPECT_THAT(Message(EvalError("TridiagonalSolve", {zero, x})), HasSubstr("not invertible"));
-  EXPECT_THAT(Message(EvalError("TridiagonalSolve", {zero, x}, Attrs({{"partial_pivoting", false}}))),
-              HasSubstr("requires pivoting"));
+  EXPECT_THAT(
+      Message(EvalError("TridiagonalSolve", {zero, x}, Attrs({{"partial_pivoting", false}}))),
+      HasSubstr("requires pivoting"));
 }
 
 TEST(Decomposition, Diagonals) {
@@ -193,12 +195,12 @@ TEST(Decomposition, Diagonals) {
   EXPECT_THAT(part({1}, "RIGHT_LEFT"), ElementsAre(2, 7, 6));
   EXPECT_THAT(part({0, 2}, "RIGHT_LEFT"), ElementsAre(-1, 3, 8, 2, 7, 6, 1, 6, 7));
   EXPECT_THAT(part({-1, 1}, "LEFT_RIGHT"), ElementsAre(2, 7, 6, 1, 6, 7, -1, 5, 8));
-  const Tensor set = Eval("MatrixSetDiagV3", {x, Tensor::Vector<int32_t>({-5, -6}),
-                                              Tensor::Scalar<int32_t>(-1)});
+  const Tensor set =
+      Eval("MatrixSetDiagV3", {x, Tensor::Vector<int32_t>({-5, -6}), Tensor::Scalar<int32_t>(-1)});
   EXPECT_THAT(Values<int32_t>(set), ElementsAre(1, 2, 3, 4, -5, 6, 7, 8, 9, -6, 7, 6));
   EXPECT_THAT(Values<int32_t>(Eval("DiagPart", {Eval("Diag", {x})})), Values<int32_t>(x));
-  EXPECT_THAT(Message(EvalError("MatrixDiagPartV3", {x, Tensor::Scalar<int32_t>(4),
-                                                     Tensor::Scalar<int32_t>(0)})),
+  EXPECT_THAT(Message(EvalError("MatrixDiagPartV3",
+                                {x, Tensor::Scalar<int32_t>(4), Tensor::Scalar<int32_t>(0)})),
               HasSubstr("out of bound"));
 }
 
@@ -207,35 +209,38 @@ TEST(Decomposition, WhatHasNoneSaysSo) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   const Tensor singular = Tensor::FromValues<double>(std::vector<double>(9, 1), ShapeOf({3, 3}));
-  EXPECT_THAT(Message(EvalError("Cholesky", {Eval("Neg", {singular})})), HasSubstr("not successful"));
-  EXPECT_THAT(Message(EvalError("MatrixInverse", {singular})), HasSubstr("Input is not invertible."));
+  EXPECT_THAT(Message(EvalError("Cholesky", {Eval("Neg", {singular})})),
+              HasSubstr("not successful"));
+  EXPECT_THAT(Message(EvalError("MatrixInverse", {singular})),
+              HasSubstr("Input is not invertible."));
   EXPECT_THAT(Message(EvalError("MatrixSolve", {singular, singular})), HasSubstr("not invertible"));
   EXPECT_THAT(Message(EvalError("Lu", {singular})), HasSubstr("not invertible"));
-  EXPECT_FALSE(EvaluateOp("MatrixInverse", {Tensor::FromValues<double>({1, 2}, ShapeOf({1, 2}))}, {})
-                   .ok());
+  EXPECT_FALSE(
+      EvaluateOp("MatrixInverse", {Tensor::FromValues<double>({1, 2}, ShapeOf({1, 2}))}, {}).ok());
   for (const double bad : {nan, infinity, 1e308, 5e-324}) {
     for (const int64_t n : {1, 3, 40}) {
       std::vector<double> values(n * n, bad);
       for (int64_t i = 0; i < n; i += 2) values[i] = 1;
       const Tensor x = Tensor::FromValues<double>(values, ShapeOf({n, n}));
       for (const absl::string_view op :
-           {"Cholesky", "MatrixInverse", "MatrixDeterminant", "LogMatrixDeterminant", "Lu", "Qr", "Svd",
-            "SelfAdjointEigV2", "MatrixSquareRoot", "MatrixExponential"}) {
+           {"Cholesky", "MatrixInverse", "MatrixDeterminant", "LogMatrixDeterminant", "Lu", "Qr",
+            "Svd", "SelfAdjointEigV2", "MatrixSquareRoot", "MatrixExponential"}) {
         (void)EvaluateOp(op, {x}, {});
       }
       (void)EvaluateOp("Eig", {x}, Attrs({{"Tout", DType::kComplex128}}));
       const Tensor complex = Eval("Cast", {x}, Attrs({{"DstT", DType::kComplex128}}));
       (void)EvaluateOp("MatrixLogarithm", {complex}, {});
       (void)EvaluateOp("Svd", {complex}, {});
-      (void)EvaluateOp("MatrixSolveLs", {x, x, Tensor::Scalar<double>(0)}, Attrs({{"fast", false}}));
+      (void)EvaluateOp("MatrixSolveLs", {x, x, Tensor::Scalar<double>(0)},
+                       Attrs({{"fast", false}}));
     }
   }
   // Nilpotent: repeated roots of it never come near 1.
   std::vector<complex128> nilpotent(16);
   nilpotent[1] = nilpotent[6] = nilpotent[11] = 1;
-  EXPECT_TRUE(
-      EvaluateOp("MatrixLogarithm", {Tensor::FromValues<complex128>(nilpotent, ShapeOf({4, 4}))}, {})
-          .ok());
+  EXPECT_TRUE(EvaluateOp("MatrixLogarithm",
+                         {Tensor::FromValues<complex128>(nilpotent, ShapeOf({4, 4}))}, {})
+                  .ok());
 }
 
 TEST(Decomposition, EmptyMatrices) {

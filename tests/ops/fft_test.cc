@@ -31,8 +31,8 @@ std::vector<std::complex<R>> Naive(const std::vector<std::complex<R>>& x, int64_
     for (int64_t j = 0; j < n; ++j) {
       std::complex<double> sum;
       for (int64_t k = 0; k < n; ++k) {
-        const double angle = (inverse ? 2 : -2) * M_PI * static_cast<double>(j * k % n) /
-                             static_cast<double>(n);
+        const double angle =
+            (inverse ? 2 : -2) * M_PI * static_cast<double>(j * k % n) / static_cast<double>(n);
         sum += std::complex<double>(x[row + k]) * std::polar(1.0, angle);
       }
       y[row + j] = std::complex<R>(inverse ? sum / static_cast<double>(n) : sum);
@@ -54,8 +54,8 @@ double Error(const std::vector<std::complex<R>>& got, const std::vector<std::com
 template <typename R>
 void CheckLengths(double tolerance) {
   using C = std::complex<R>;
-  for (const int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 20, 30, 31, 32, 37, 49, 60, 64, 97,
-                          100, 121, 128, 210, 256, 331, 480, 1009, 1024}) {
+  for (const int64_t n : {1,  2,  3,  4,  5,  6,  7,   8,   9,   12,  15,  16,  17,  20,   30,  31,
+                          32, 37, 49, 60, 64, 97, 100, 121, 128, 210, 256, 331, 480, 1009, 1024}) {
     const int64_t rows = n < 64 ? 5 : 2;
     const auto x = Random<R>(rows * n);
     const Tensor input = Tensor::FromValues<C>(x, ShapeOf({rows, n}));
@@ -91,7 +91,8 @@ TEST(Fft, AlongSeveralAxes) {
   }
   const Tensor back = Eval("IFFT3D", {by_axes});
   EXPECT_LE(Error(Values<complex128>(back), x), 1e-14);
-  const Tensor any = Eval("FFTND", {input, Lengths<int32_t>({3, 40, 5}), Lengths<int32_t>({-3, 2, 3})});
+  const Tensor any =
+      Eval("FFTND", {input, Lengths<int32_t>({3, 40, 5}), Lengths<int32_t>({-3, 2, 3})});
   EXPECT_LE(Error(Values<complex128>(any), Values<complex128>(by_axes)), 1e-14);
 }
 

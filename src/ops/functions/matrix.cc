@@ -48,8 +48,9 @@ void RegisterMatrixFunctions(FunctionRegistry& functions) {
                  .api = {"linalg.cholesky", "compat.v1.cholesky"},
                  .formula = Cholesky});
   functions.Add({.signature = "(matrix: T, rhs: T, lower: bool = true, adjoint: bool = false)",
-                 .doc = "x of matrix x = rhs, or with `adjoint` of matrix* x = rhs: [..., n, n] and "
-                        "[..., n, k].\n\nOnly the lower (or upper) halves of the matrices are read.",
+                 .doc =
+                     "x of matrix x = rhs, or with `adjoint` of matrix* x = rhs: [..., n, n] and "
+                     "[..., n, k].\n\nOnly the lower (or upper) halves of the matrices are read.",
                  .api = {"linalg.triangular_solve", "compat.v1.matrix_triangular_solve"},
                  .formula = TriangularSolve});
   functions.Add({.signature = "(chol: T, rhs: T)",

@@ -4,7 +4,8 @@
 namespace gyre {
 namespace {
 
-// log |B|, with B(x_1, …, x_n) = Γ(x_1) … Γ(x_n) / Γ(x_1 + … + x_n); no numbers give log 1 - log Γ(0).
+// log |B|, with B(x_1, …, x_n) = Γ(x_1) … Γ(x_n) / Γ(x_1 + … + x_n); no numbers give log 1 - log
+// Γ(0).
 std::vector<Term> LogBeta(FormulaContext& f) {
   const Term x = f.tensor(0), last = f.builder().Ints({-1});
   const Term logs = f.op("Sum", {f.op("Lgamma", {x}), last});

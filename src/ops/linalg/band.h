@@ -1,5 +1,5 @@
-// Bands of diagonals, as ops take them: one diagonal to a row, the longest filling it, the upper ones
-// first.
+// Bands of diagonals, as ops take them: one diagonal to a row, the longest filling it, the upper
+// ones first.
 //
 // Plain values; any thread.
 #pragma once

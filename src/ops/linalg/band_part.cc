@@ -14,8 +14,8 @@ namespace gyre {
 namespace {
 
 absl::Status LimitError(absl::string_view name, absl::string_view of, int64_t most, int64_t got) {
-  return absl::InvalidArgumentError(absl::StrCat(name, " must be negative or less or equal to number of ",
-                                                 of, " (", most, ") got: ", got));
+  return absl::InvalidArgumentError(absl::StrCat(
+      name, " must be negative or less or equal to number of ", of, " (", most, ") got: ", got));
 }
 
 absl::Status BandPart(KernelContext& ctx) {
@@ -34,18 +34,16 @@ absl::Status BandPart(KernelContext& ctx) {
       E* to = static_cast<E*>(out.mutable_raw_data());
       Mover<E> mover(ctx, out);
       const int64_t grain = std::max<int64_t>(1, (1 << 15) / n);
-      GYRE_RETURN_IF_ERROR(
-          ctx.ParallelRun(batch.count * m, grain, [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; ++r) {
-              const int64_t i = r % m, at = r * n;
-              const int64_t first = std::min(n, lower < 0 ? 0 : std::max<int64_t>(0, i - lower));
-              const int64_t last =
-                  std::max(first, upper < 0 ? n : std::min(n, i + upper + 1));
-              mover.Fill(E(), first, to + at);
-              mover.Copy(from + at + first, last - first, to + at + first);
-              mover.Fill(E(), n - last, to + at + last);
-            }
-          }));
+      GYRE_RETURN_IF_ERROR(ctx.ParallelRun(batch.count * m, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t i = r % m, at = r * n;
+          const int64_t first = std::min(n, lower < 0 ? 0 : std::max<int64_t>(0, i - lower));
+          const int64_t last = std::max(first, upper < 0 ? n : std::min(n, i + upper + 1));
+          mover.Fill(E(), first, to + at);
+          mover.Copy(from + at + first, last - first, to + at + first);
+          mover.Fill(E(), n - last, to + at + last);
+        }
+      }));
       return mover.status();
     }));
   }

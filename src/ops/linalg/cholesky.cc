@@ -41,17 +41,17 @@ struct CholeskyKernel {
   }
 };
 
-// The gradient of A by that of its decomposition L: (S + S*) / 2, where S = L^-* P L^-1 and P is the
-// lower half of L* grad with half its diagonal. Murray, Differentiation of the Cholesky decomposition
-// (2016), equation 8.
+// The gradient of A by that of its decomposition L: (S + S*) / 2, where S = L^-* P L^-1 and P is
+// the lower half of L* grad with half its diagonal. Murray, Differentiation of the Cholesky
+// decomposition (2016), equation 8.
 template <typename T>
 struct CholeskyGradKernel {
   static absl::Status Run(KernelContext& ctx) {
     GYRE_ASSIGN_OR_RETURN(const MatrixBatch batch, SquareMatricesOf(ctx, 0, "l"));
     if (ctx.input(1).shape() != ctx.input(0).shape()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Inputs to CholeskyGrad must have the same shape, but they have ",
-          ctx.input(0).shape().ToString(), " and ", ctx.input(1).shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Inputs to CholeskyGrad must have the same shape, but they have ",
+                       ctx.input(0).shape().ToString(), " and ", ctx.input(1).shape().ToString()));
     }
     const int64_t n = batch.rows;
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, ctx.input(0).shape()));
@@ -60,12 +60,11 @@ struct CholeskyGradKernel {
       const T* grad = ctx.input(1).values<T>().data();
       T* to = out.mutable_values<T>().data();
       const double work = 4.0 * static_cast<double>(n) * n * n;
-      GYRE_RETURN_IF_ERROR(
-          ForEachMatrix(ctx, batch.count, work, [&](int64_t i) -> const char* {
-            const int64_t at = i * n * n;
-            Differentiate(lower + at, grad + at, n, to + at);
-            return nullptr;
-          }));
+      GYRE_RETURN_IF_ERROR(ForEachMatrix(ctx, batch.count, work, [&](int64_t i) -> const char* {
+        const int64_t at = i * n * n;
+        Differentiate(lower + at, grad + at, n, to + at);
+        return nullptr;
+      }));
     }
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();

@@ -16,14 +16,14 @@ struct CrossKernel {
   static absl::Status Run(KernelContext& ctx) {
     const Shape& shape = ctx.input(0).shape();
     if (shape != ctx.input(1).shape()) {
-      return absl::InvalidArgumentError(absl::StrCat("Both inputs must be of same shape: ",
-                                                     shape.ToString(), " vs. ",
-                                                     ctx.input(1).shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Both inputs must be of same shape: ", shape.ToString(), " vs. ",
+                       ctx.input(1).shape().ToString()));
     }
     if (shape.rank() < 1 || shape.dim(shape.rank() - 1) != 3) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Cross-products are only defined for 3-element vectors, but the shape is ",
-          shape.ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Cross-products are only defined for 3-element vectors, but the shape is ",
+                       shape.ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
     const T* a = ctx.input(0).values<T>().data();
@@ -59,9 +59,8 @@ absl::Status CrossShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(shape::SameForAll(c));
   const PartialShape& a = c.input(0);
   if (a.has_rank() && (a.rank() < 1 || (a.dim(a.rank() - 1) >= 0 && a.dim(a.rank() - 1) != 3))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Cross-products are only defined for 3-element vectors, but the shape is ",
-                     a.ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Cross-products are only defined for 3-element vectors, but the shape is ", a.ToString()));
   }
   return absl::OkStatus();
 }

@@ -48,12 +48,11 @@ struct DeterminantKernel {
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
     const T* from = ctx.input(0).values<T>().data();
     T* to = out.mutable_values<T>().data();
-    GYRE_RETURN_IF_ERROR(
-        ForEachMatrix(ctx, batch.count, Work(n), [&](int64_t i) -> const char* {
-          const SignedLog<T> found = LogDeterminant(from + i * n * n, n);
-          to[i] = found.sign * std::exp(found.log);
-          return nullptr;
-        }));
+    GYRE_RETURN_IF_ERROR(ForEachMatrix(ctx, batch.count, Work(n), [&](int64_t i) -> const char* {
+      const SignedLog<T> found = LogDeterminant(from + i * n * n, n);
+      to[i] = found.sign * std::exp(found.log);
+      return nullptr;
+    }));
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();
   }
@@ -70,13 +69,12 @@ struct LogDeterminantKernel {
     const T* from = ctx.input(0).values<T>().data();
     T* sign = signs.mutable_values<T>().data();
     T* log = logs.mutable_values<T>().data();
-    GYRE_RETURN_IF_ERROR(
-        ForEachMatrix(ctx, batch.count, Work(n), [&](int64_t i) -> const char* {
-          const SignedLog<T> found = LogDeterminant(from + i * n * n, n);
-          sign[i] = found.sign;
-          log[i] = T(found.log);
-          return nullptr;
-        }));
+    GYRE_RETURN_IF_ERROR(ForEachMatrix(ctx, batch.count, Work(n), [&](int64_t i) -> const char* {
+      const SignedLog<T> found = LogDeterminant(from + i * n * n, n);
+      sign[i] = found.sign;
+      log[i] = T(found.log);
+      return nullptr;
+    }));
     ctx.set_output(0, std::move(signs));
     ctx.set_output(1, std::move(logs));
     return absl::OkStatus();
@@ -127,8 +125,7 @@ void AddDeterminant(OpRegistry& ops, absl::string_view name, absl::string_view t
 
 void RegisterDeterminant(OpRegistry& ops) {
   constexpr absl::string_view kTypes = "{half, float, double, complex64, complex128}";
-  AddDeterminant(ops, "MatrixDeterminant", kTypes,
-                 {"linalg.det", "compat.v1.matrix_determinant"});
+  AddDeterminant(ops, "MatrixDeterminant", kTypes, {"linalg.det", "compat.v1.matrix_determinant"});
   AddDeterminant(ops, "BatchMatrixDeterminant", "{float, double, complex64, complex128}", {});
   ops.Add({
       .schema = absl::StrCat(

@@ -23,15 +23,14 @@ absl::StatusOr<Band> BandOf(absl::Span<const int64_t> k, int64_t rows, int64_t c
   GYRE_RETURN_IF_ERROR(BandLimits(k, band));
   for (const int64_t d : {band.lower, band.upper}) {
     if (d != 0 && (d <= -rows || d >= columns)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("diagonal index is out of bound: ", d, ". It must be between ", -rows,
-                       " and ", columns));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "diagonal index is out of bound: ", d, ". It must be between ", -rows, " and ", columns));
     }
   }
   band.rows = rows;
   band.columns = columns;
-  band.max_length = std::min(rows + std::min<int64_t>(band.upper, 0),
-                             columns - std::max<int64_t>(band.lower, 0));
+  band.max_length =
+      std::min(rows + std::min<int64_t>(band.upper, 0), columns - std::max<int64_t>(band.lower, 0));
   return band;
 }
 
@@ -73,7 +72,8 @@ absl::Status DiagPart(KernelContext& ctx, const DiagAttrs& attrs) {
     GYRE_RETURN_IF_ERROR(VisitElement(input.dtype(), [&](auto tag) -> absl::Status {
       using E = typename decltype(tag)::type;
       const E* from = static_cast<const E*>(input.raw_data());
-      const E padding = ctx.num_inputs() > 2 ? *static_cast<const E*>(ctx.input(2).raw_data()) : E();
+      const E padding =
+          ctx.num_inputs() > 2 ? *static_cast<const E*>(ctx.input(2).raw_data()) : E();
       E* to = static_cast<E*>(out.mutable_raw_data());
       Mover<E> mover(ctx, out);
       const int64_t grain = std::max<int64_t>(1, (1 << 13) / size);
@@ -114,10 +114,9 @@ absl::Status SetDiag(KernelContext& ctx, const DiagAttrs& attrs) {
       const E* put = static_cast<const E*>(diagonal.raw_data());
       E* to = static_cast<E*>(out.mutable_raw_data());
       Mover<E> mover(ctx, out);
-      GYRE_RETURN_IF_ERROR(
-          ctx.ParallelRun(out.num_elements(), 1 << 15, [&](int64_t begin, int64_t end) {
-            mover.Copy(from + begin, end - begin, to + begin);
-          }));
+      GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
+          out.num_elements(), 1 << 15,
+          [&](int64_t begin, int64_t end) { mover.Copy(from + begin, end - begin, to + begin); }));
       if (size == 0) return mover.status();
       const int64_t grain = std::max<int64_t>(1, (1 << 13) / size);
       GYRE_RETURN_IF_ERROR(ctx.ParallelRun(batch.count, grain, [&](int64_t begin, int64_t end) {
@@ -135,7 +134,8 @@ absl::Status SetDiag(KernelContext& ctx, const DiagAttrs& attrs) {
   return absl::OkStatus();
 }
 
-// What is known of the diagonals of matrices of shape `matrices`; `k`: the input that names the band.
+// What is known of the diagonals of matrices of shape `matrices`; `k`: the input that names the
+// band.
 absl::StatusOr<PartialShape> DiagonalShape(const ShapeContext& c, const PartialShape& matrices,
                                            int k) {
   const bool has_k = k < static_cast<int>(c.inputs().size());
@@ -186,8 +186,7 @@ void DiagPartGradient(GradientContext& g) {
   if (g.num_inputs() < 3 || !g.wants(2)) return;
   // Padding is where ones do not come from the matrices.
   const Expr zero = g.builder().Zero(g.output_dtype(0));
-  const Expr inside =
-      g.op("MatrixDiagPartV3", {OnesLike(g.input(0)), band.k, zero}, band.attrs);
+  const Expr inside = g.op("MatrixDiagPartV3", {OnesLike(g.input(0)), band.k, zero}, band.attrs);
   g.Add(2, Sum(Reshape(g.grad() * (1.0 - inside), g.builder().Ints({-1})), g.builder().Int(0)));
 }
 
@@ -228,8 +227,7 @@ absl::Status TensorDiag(KernelContext& ctx) {
   if (diagonal.rank() < 1) {
     return absl::InvalidArgumentError("diagonal must have at least one dimension, but is a scalar");
   }
-  GYRE_ASSIGN_OR_RETURN(const Shape shape,
-                        ShapeLike(diagonal.shape(), 0, diagonal.shape().dims()));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, ShapeLike(diagonal.shape(), 0, diagonal.shape().dims()));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(diagonal.dtype(), shape));
   const int64_t n = diagonal.num_elements();
   GYRE_RETURN_IF_ERROR(VisitElement(diagonal.dtype(), [&](auto tag) -> absl::Status {
@@ -303,8 +301,8 @@ void AddDiagPart(OpRegistry& ops, absl::string_view name, absl::string_view more
 void AddSetDiag(OpRegistry& ops, absl::string_view name, absl::string_view more_inputs,
                 absl::string_view more_attrs) {
   ops.Add({
-      .schema = absl::StrCat(name, "(input: T, diagonal: T", more_inputs,
-                             ") -> output: T {T: type", more_attrs, "}"),
+      .schema = absl::StrCat(name, "(input: T, diagonal: T", more_inputs, ") -> output: T {T: type",
+                             more_attrs, "}"),
       .doc = "Matrices with the given diagonals in place of their own.",
       .shape = SetDiagShape,
       .gradient = {SetDiagGradient},

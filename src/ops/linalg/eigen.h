@@ -42,22 +42,22 @@ using RealOf = typename Eigen::NumTraits<T>::Real;
 
 // The kernels of Eigen's products of matrices, which all decompositions use, are compiled once, in
 // eigen_kernels.cc: they are most of what a decomposition takes to compile.
-#define GYRE_EIGEN_KERNEL(how, T, ConjugateLhs, ConjugateRhs)                                      \
-  how template struct Eigen::internal::gebp_kernel<                                                \
-      T, T, Eigen::Index,                                                                          \
-      Eigen::internal::blas_data_mapper<T, Eigen::Index, Eigen::ColMajor, Eigen::Unaligned, 1>,    \
-      Eigen::internal::gebp_traits<T, T>::mr, Eigen::internal::gebp_traits<T, T>::nr, ConjugateLhs, \
-      ConjugateRhs>;
-#define GYRE_EIGEN_KERNELS(how)                                \
-  GYRE_EIGEN_KERNEL(how, float, false, false)                  \
-  GYRE_EIGEN_KERNEL(how, double, false, false)                 \
-  GYRE_EIGEN_KERNEL(how, std::complex<float>, false, false)    \
-  GYRE_EIGEN_KERNEL(how, std::complex<float>, true, false)     \
-  GYRE_EIGEN_KERNEL(how, std::complex<float>, false, true)     \
-  GYRE_EIGEN_KERNEL(how, std::complex<float>, true, true)      \
-  GYRE_EIGEN_KERNEL(how, std::complex<double>, false, false)   \
-  GYRE_EIGEN_KERNEL(how, std::complex<double>, true, false)    \
-  GYRE_EIGEN_KERNEL(how, std::complex<double>, false, true)    \
+#define GYRE_EIGEN_KERNEL(how, T, ConjugateLhs, ConjugateRhs)                                   \
+  how template struct Eigen::internal::gebp_kernel<                                             \
+      T, T, Eigen::Index,                                                                       \
+      Eigen::internal::blas_data_mapper<T, Eigen::Index, Eigen::ColMajor, Eigen::Unaligned, 1>, \
+      Eigen::internal::gebp_traits<T, T>::mr, Eigen::internal::gebp_traits<T, T>::nr,           \
+      ConjugateLhs, ConjugateRhs>;
+#define GYRE_EIGEN_KERNELS(how)                              \
+  GYRE_EIGEN_KERNEL(how, float, false, false)                \
+  GYRE_EIGEN_KERNEL(how, double, false, false)               \
+  GYRE_EIGEN_KERNEL(how, std::complex<float>, false, false)  \
+  GYRE_EIGEN_KERNEL(how, std::complex<float>, true, false)   \
+  GYRE_EIGEN_KERNEL(how, std::complex<float>, false, true)   \
+  GYRE_EIGEN_KERNEL(how, std::complex<float>, true, true)    \
+  GYRE_EIGEN_KERNEL(how, std::complex<double>, false, false) \
+  GYRE_EIGEN_KERNEL(how, std::complex<double>, true, false)  \
+  GYRE_EIGEN_KERNEL(how, std::complex<double>, false, true)  \
   GYRE_EIGEN_KERNEL(how, std::complex<double>, true, true)
 
 GYRE_EIGEN_KERNELS(extern)

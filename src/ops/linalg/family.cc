@@ -9,10 +9,12 @@ namespace gyre {
   X(Cross)                                                                                 \
   X(Determinant)                                                                           \
   X(Diagonals)                                                                             \
-  X(Eigenvalues)                                                                           \
+  X(Eig)                                                                                   \
   X(Einsum)                                                                                \
-  X(LeastSquares) X(MatMul) X(MatrixDiagV3) X(MatrixRoot) X(Qr) X(Solve) X(Svd)       \
-      X(TriangularSolve) X(Tridiagonal)
+  X(LeastSquares)                                                                          \
+  X(MatMul)                                                                                \
+  X(MatrixDiagV3) X(MatrixRoot) X(Qr) X(SelfAdjointEig) X(Solve) X(Svd) X(TriangularSolve) \
+      X(Tridiagonal)
 
 GYRE_DEFINE_FAMILY(Linalg, LINALG_OPS)
 

@@ -30,8 +30,8 @@ struct LeastSquaresKernel {
                        " and ", b.ToString()));
     }
     if (!ctx.input(2).shape().IsScalar()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "l2_regularizer must be scalar, got shape ", ctx.input(2).shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("l2_regularizer must be scalar, got shape ",
+                                                     ctx.input(2).shape().ToString()));
     }
     const double l2 = ctx.input(2).scalar<double>();
     if (!(l2 >= 0)) {
@@ -64,12 +64,13 @@ struct LeastSquaresKernel {
       return nullptr;
     }
     const bool is_tall = matrix.rows() >= matrix.cols();
-    EigenMatrix<T> gramian =
-        is_tall ? EigenMatrix<T>(matrix.adjoint() * matrix) : EigenMatrix<T>(matrix * matrix.adjoint());
+    EigenMatrix<T> gramian = is_tall ? EigenMatrix<T>(matrix.adjoint() * matrix)
+                                     : EigenMatrix<T>(matrix * matrix.adjoint());
     gramian.diagonal().array() += T(l2);
     const Eigen::LLT<EigenMatrix<T>, Eigen::Lower> llt(gramian);
     if (llt.info() != Eigen::Success) {
-      return "Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide "
+      return "Input matrix was rank deficient or ill-conditioned. Try setting fast=False or "
+             "provide "
              "a larger l2_regularizer > 0.";
     }
     if (is_tall) {
@@ -99,8 +100,7 @@ struct Normal {
   MatrixFormulas m;
   Expr lower;  // the Cholesky decomposition of the gramian
 
-  Normal(GradientContext& context, bool is_tall)
-      : g(context), m(MatrixFormulas::OfInput(context)) {
+  Normal(GradientContext& context, bool is_tall) : g(context), m(MatrixFormulas::OfInput(context)) {
     const Expr a = g.input(0);
     const Expr gramian = m.Product(a, a, is_tall, !is_tall);
     const Expr l2 = Cast(g.input(2), a.dtype());
@@ -152,9 +152,8 @@ void LeastSquaresGradient(GradientContext& g) {
 
 void AddLeastSquares(OpRegistry& ops, absl::string_view name, absl::string_view types) {
   ops.Add({
-      .schema = absl::StrCat(
-          name, "(matrix: T, rhs: T, l2_regularizer: double) -> output: T {T: ", types,
-          "; fast: bool = true}"),
+      .schema = absl::StrCat(name, "(matrix: T, rhs: T, l2_regularizer: double) -> output: T {T: ",
+                             types, "; fast: bool = true}"),
       .doc = "x with the least |matrix x - rhs|² + l2_regularizer |x|²; of several the smallest.",
       .shape = LeastSquaresShape,
       .gradient = {LeastSquaresGradient},

@@ -10,8 +10,8 @@ namespace gyre {
 namespace {
 
 absl::Status NoMatrices(absl::string_view name, const std::string& shape) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      name, " must have at least two dimensions, but its shape is ", shape));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " must have at least two dimensions, but its shape is ", shape));
 }
 
 absl::Status NotSquare(absl::string_view name, const std::string& shape) {
@@ -82,7 +82,8 @@ absl::StatusOr<PartialShape> Matrices(const ShapeContext& c, int i, absl::string
 
 absl::StatusOr<int64_t> SameSize(int64_t a, int64_t b) {
   if (a >= 0 && b >= 0 && a != b) {
-    return absl::InvalidArgumentError(absl::StrCat("dimensions must be equal, but are ", a, " and ", b));
+    return absl::InvalidArgumentError(
+        absl::StrCat("dimensions must be equal, but are ", a, " and ", b));
   }
   return std::max(a, b);
 }

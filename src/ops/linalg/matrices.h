@@ -18,7 +18,8 @@
 namespace gyre {
 
 // The types of decompositions, in schemas and for dispatch.
-inline constexpr absl::string_view kDecomposedTypes = "{double, float, half, complex64, complex128}";
+inline constexpr absl::string_view kDecomposedTypes =
+    "{double, float, half, complex64, complex128}";
 using DecomposedTypes = Types<float, double, complex64, complex128>;
 
 struct MatrixBatch {
@@ -38,8 +39,8 @@ absl::StatusOr<MatrixBatch> SquareMatricesOf(const KernelContext& ctx, int i,
 absl::StatusOr<Shape> ShapeLike(const Shape& like, int dropped, absl::Span<const int64_t> dims);
 
 // Runs body(i) for i of [0, count), in parallel where that pays, with a look at cancellation
-// between matrices. `work`: about how many products and sums one takes. What `body` returns is null,
-// or why the op fails with INVALID_ARGUMENT; of several reasons that of the first matrix.
+// between matrices. `work`: about how many products and sums one takes. What `body` returns is
+// null, or why the op fails with INVALID_ARGUMENT; of several reasons that of the first matrix.
 absl::Status ForEachMatrix(const KernelContext& ctx, int64_t count, double work,
                            const std::function<const char*(int64_t)>& body);
 

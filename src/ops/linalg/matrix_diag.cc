@@ -177,9 +177,7 @@ void MatrixDiagV3Gradient(GradientContext& g) {
   }
 }
 
-void PlainMatrixDiagGradient(GradientContext& g) {
-  g.Add(0, g.op("MatrixDiagPart", {g.grad()}));
-}
+void PlainMatrixDiagGradient(GradientContext& g) { g.Add(0, g.op("MatrixDiagPart", {g.grad()})); }
 
 }  // namespace
 
@@ -197,7 +195,8 @@ void RegisterMatrixDiagV3(OpRegistry& ops) {
   ops.Add({
       .schema = "MatrixDiagV2(diagonal: T, k: int32, num_rows: int32, num_cols: int32, "
                 "padding_value: T) -> output: T {T: type}",
-      .doc = "Matrices with the given diagonals, from the left of their rows, and padding elsewhere.",
+      .doc =
+          "Matrices with the given diagonals, from the left of their rows, and padding elsewhere.",
       .shape = MatrixDiagShape,
       .gradient = {MatrixDiagV3Gradient},
       .batch = {batch::FirstStacked},

@@ -34,8 +34,7 @@ Expr MatrixFormulas::Band(Expr x, int32_t below, int32_t above) {
 
 Expr MatrixFormulas::Diagonal(Expr vectors) {
   ExprBuilder& b = g_.builder();
-  return g_.op("MatrixDiagV3",
-               {vectors, b.Int(0), b.Int(-1), b.Int(-1), b.Zero(vectors.dtype())});
+  return g_.op("MatrixDiagV3", {vectors, b.Int(0), b.Int(-1), b.Int(-1), b.Zero(vectors.dtype())});
 }
 
 Expr MatrixFormulas::DiagonalOf(Expr matrices) {

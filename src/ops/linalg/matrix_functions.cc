@@ -13,8 +13,8 @@
 namespace gyre {
 namespace {
 
-// A function of square matrices F::Apply(matrix, result), where all elements are finite; what is not
-// gives NaN.
+// A function of square matrices F::Apply(matrix, result), where all elements are finite; what is
+// not gives NaN.
 template <typename F, typename T>
 struct MatrixFunction {
   static absl::Status Run(KernelContext& ctx) {
@@ -55,8 +55,8 @@ struct ExponentialFn {
   }
 };
 
-// The root of an upper triangular matrix, column by column: Björck and Hammarling, A Schur method for
-// the square root of a matrix (1983).
+// The root of an upper triangular matrix, column by column: Björck and Hammarling, A Schur method
+// for the square root of a matrix (1983).
 template <typename T>
 EigenMatrix<T> RootOfTriangle(const EigenMatrix<T>& x) {
   const int64_t n = x.rows();
@@ -73,8 +73,8 @@ EigenMatrix<T> RootOfTriangle(const EigenMatrix<T>& x) {
 }
 
 // Inverse scaling and squaring: roots of a triangular form until it is close to the identity, where
-// log(1 + x) is the integral of x / (1 + t x), which Gauss and Legendre's rule of 16 points gives to
-// the last bit. Higham, Functions of Matrices (2008), chapter 11.
+// log(1 + x) is the integral of x / (1 + t x), which Gauss and Legendre's rule of 16 points gives
+// to the last bit. Higham, Functions of Matrices (2008), chapter 11.
 struct LogarithmFn {
   static constexpr int kMostRoots = 120;
   static constexpr double kPoints[8] = {
@@ -153,8 +153,8 @@ void RootGradient(GradientContext& g) {
 }
 
 void AddMatrixFunction(OpRegistry& ops, absl::string_view name, absl::string_view types,
-                       std::vector<absl::string_view> api, absl::string_view doc,
-                       Gradient gradient, KernelFactory kernel) {
+                       std::vector<absl::string_view> api, absl::string_view doc, Gradient gradient,
+                       KernelFactory kernel) {
   ops.Add({
       .schema = absl::StrCat(name, "(input: T) -> output: T {T: ", types, "}"),
       .doc = doc,

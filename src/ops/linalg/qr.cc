@@ -29,12 +29,11 @@ struct QrKernel {
     T* to_r = r.mutable_values<T>().data();
     if (q.num_elements() + r.num_elements() > 0) {
       const double work = 4.0 * static_cast<double>(m) * p * std::max<int64_t>(n, 1);
-      GYRE_RETURN_IF_ERROR(
-          ForEachMatrix(ctx, batch.count, work, [&](int64_t i) -> const char* {
-            Decompose(MatrixAt(from + i * m * n, m, n), MatrixAt(to_q + i * m * p, m, p),
-                      MatrixAt(to_r + i * p * n, p, n));
-            return nullptr;
-          }));
+      GYRE_RETURN_IF_ERROR(ForEachMatrix(ctx, batch.count, work, [&](int64_t i) -> const char* {
+        Decompose(MatrixAt(from + i * m * n, m, n), MatrixAt(to_q + i * m * p, m, p),
+                  MatrixAt(to_r + i * p * n, p, n));
+        return nullptr;
+      }));
     }
     ctx.set_output(0, std::move(q));
     ctx.set_output(1, std::move(r));
@@ -110,8 +109,8 @@ void QrGradient(GradientContext& g) {
 
 void RegisterQr(OpRegistry& ops) {
   ops.Add({
-      .schema = absl::StrCat("Qr(input: T) -> q: T, r: T {full_matrices: bool = false; T: ",
-                             kDecomposedTypes, "}"),
+      .schema = absl::StrCat(
+          "Qr(input: T) -> q: T, r: T {full_matrices: bool = false; T: ", kDecomposedTypes, "}"),
       .doc = "Matrices q with orthonormal columns and upper triangular r whose product is input.",
       .shape = QrShape,
       .gradient = {QrGradient},

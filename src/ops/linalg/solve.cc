@@ -72,19 +72,18 @@ struct SolveKernel {
       const T* right = ctx.input(1).values<T>().data();
       T* to = out.mutable_values<T>().data();
       const double work = CubicWork(n, 0.7) + 2.0 * static_cast<double>(n) * n * k;
-      GYRE_RETURN_IF_ERROR(
-          ForEachMatrix(ctx, matrices.count, work, [&](int64_t i) -> const char* {
-            const auto matrix = MatrixAt(from + i * n * n, n, n);
-            Eigen::PartialPivLU<EigenMatrix<T>> lu(n);
-            if (attrs.adjoint) {
-              lu.compute(matrix.adjoint());
-            } else {
-              lu.compute(matrix);
-            }
-            if (!HasPivots(lu)) return "Input matrix is not invertible.";
-            MatrixAt(to + i * n * k, n, k) = lu.solve(MatrixAt(right + i * n * k, n, k));
-            return nullptr;
-          }));
+      GYRE_RETURN_IF_ERROR(ForEachMatrix(ctx, matrices.count, work, [&](int64_t i) -> const char* {
+        const auto matrix = MatrixAt(from + i * n * n, n, n);
+        Eigen::PartialPivLU<EigenMatrix<T>> lu(n);
+        if (attrs.adjoint) {
+          lu.compute(matrix.adjoint());
+        } else {
+          lu.compute(matrix);
+        }
+        if (!HasPivots(lu)) return "Input matrix is not invertible.";
+        MatrixAt(to + i * n * k, n, k) = lu.solve(MatrixAt(right + i * n * k, n, k));
+        return nullptr;
+      }));
     }
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();
@@ -192,7 +191,8 @@ void LuGradient(GradientContext& g) {
 
 void AddInverse(OpRegistry& ops, absl::string_view name, absl::string_view types) {
   ops.Add({
-      .schema = absl::StrCat(name, "(input: T) -> output: T {adjoint: bool = false; T: ", types, "}"),
+      .schema =
+          absl::StrCat(name, "(input: T) -> output: T {adjoint: bool = false; T: ", types, "}"),
       .doc = "The inverses of square matrices, or of their adjoints.",
       .shape = matrix_shape::Square,
       .gradient = {InverseGradient},

@@ -86,9 +86,9 @@ struct SvdKernel {
       v.setConstant(Nan());
       return;
     }
-    const Eigen::BDCSVD<EigenMatrix<T>> svd(
-        matrix, full ? Eigen::ComputeFullU | Eigen::ComputeFullV
-                     : Eigen::ComputeThinU | Eigen::ComputeThinV);
+    const Eigen::BDCSVD<EigenMatrix<T>> svd(matrix,
+                                            full ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                                                 : Eigen::ComputeThinU | Eigen::ComputeThinV);
     VectorAt(s, p) = svd.singularValues().template cast<T>();
     u = svd.matrixU();
     v = svd.matrixV();
@@ -112,14 +112,15 @@ absl::Status SvdShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-// The parts of a decomposition of matrices that have no more rows than columns, and their gradients.
+// The parts of a decomposition of matrices that have no more rows than columns, and their
+// gradients.
 struct WideSvd {
   Expr s, u, v, ds, du, dv;
   int64_t m, n;
 };
 
-// Giles, An extended collection of matrix derivative results (2008), section 3.2; with what TensorFlow
-// adds for complex numbers.
+// Giles, An extended collection of matrix derivative results (2008), section 3.2; with what
+// TensorFlow adds for complex numbers.
 Expr WideGradient(GradientContext& g, MatrixFormulas& f, const WideSvd& d, bool full) {
   const auto m = static_cast<int32_t>(d.m);
   const auto n = static_cast<int32_t>(d.n);

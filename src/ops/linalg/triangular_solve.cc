@@ -41,7 +41,6 @@ bool SolveInPlace(const M& matrix, const TriangularAttrs& attrs, X&& x) {
 
 template <typename T>
 struct TriangularSolveKernel {
-
   static absl::Status Run(KernelContext& ctx, const TriangularAttrs& attrs) {
     GYRE_ASSIGN_OR_RETURN(const MatrixBatch matrices, SquareMatricesOf(ctx, 0, "matrix"));
     GYRE_ASSIGN_OR_RETURN(const MatrixBatch rhs, MatricesOf(ctx, 1, "rhs"));
@@ -77,8 +76,8 @@ struct TriangularSolveKernel {
   }
 
  private:
-  static bool One(const T* from, const T* right, int64_t n, int64_t k,
-                  const TriangularAttrs& attrs, T* to) {
+  static bool One(const T* from, const T* right, int64_t n, int64_t k, const TriangularAttrs& attrs,
+                  T* to) {
     if constexpr (kIsSmallFloat<T>) {
       const auto wide = [](T x) { return static_cast<float>(x); };
       EigenMatrix<float> matrix(n, n), x(n, k);

@@ -24,9 +24,9 @@ struct TridiagonalMatMulKernel {
     constexpr const char* kNames[] = {"superdiag", "maindiag", "subdiag"};
     for (int i = 0; i < 3; ++i) {
       if (ctx.input(i).shape() == wanted) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(kNames[i], " must have shape ", wanted.ToString(), ", but has ",
-                       ctx.input(i).shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(kNames[i], " must have shape ",
+                                                     wanted.ToString(), ", but has ",
+                                                     ctx.input(i).shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
     const T* super = ctx.input(0).values<T>().data();
@@ -36,21 +36,20 @@ struct TridiagonalMatMulKernel {
     T* y = out.mutable_values<T>().data();
     if (out.num_elements() > 0) {
       const int64_t grain = std::max<int64_t>(1, (1 << 14) / n);
-      GYRE_RETURN_IF_ERROR(
-          ctx.ParallelRun(rhs.count * m, grain, [&](int64_t begin, int64_t end) {
-            for (int64_t r = begin; r < end; ++r) {
-              const int64_t i = r % m;
-              const T* row = x + r * n;
-              T* to = y + r * n;
-              for (int64_t j = 0; j < n; ++j) to[j] = main[r] * row[j];
-              if (i + 1 < m) {
-                for (int64_t j = 0; j < n; ++j) to[j] += super[r] * row[n + j];
-              }
-              if (i > 0) {
-                for (int64_t j = 0; j < n; ++j) to[j] += sub[r] * row[j - n];
-              }
-            }
-          }));
+      GYRE_RETURN_IF_ERROR(ctx.ParallelRun(rhs.count * m, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t r = begin; r < end; ++r) {
+          const int64_t i = r % m;
+          const T* row = x + r * n;
+          T* to = y + r * n;
+          for (int64_t j = 0; j < n; ++j) to[j] = main[r] * row[j];
+          if (i + 1 < m) {
+            for (int64_t j = 0; j < n; ++j) to[j] += super[r] * row[n + j];
+          }
+          if (i > 0) {
+            for (int64_t j = 0; j < n; ++j) to[j] += sub[r] * row[j - n];
+          }
+        }
+      }));
     }
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();
@@ -134,8 +133,7 @@ class TridiagonalSystem {
       const T divisor = main_[i] - sub_[i] * above[i - 1];
       if (divisor == T(0)) return kFailed;
       above[i] = i + 1 < n_ ? super_[i] / divisor : T(0);
-      for (int64_t j = 0; j < k_; ++j)
-        Row(i)[j] = (Row(i)[j] - sub_[i] * Row(i - 1)[j]) / divisor;
+      for (int64_t j = 0; j < k_; ++j) Row(i)[j] = (Row(i)[j] - sub_[i] * Row(i - 1)[j]) / divisor;
     }
     for (int64_t i = n_ - 2; i >= 0; --i) {
       for (int64_t j = 0; j < k_; ++j) Row(i)[j] -= above[i] * Row(i + 1)[j];
@@ -179,9 +177,9 @@ struct TridiagonalSolveKernel {
     const Shape& shape = ctx.input(1).shape();
     GYRE_ASSIGN_OR_RETURN(const Shape wanted, ShapeLike(shape, 2, {3, n}));
     if (ctx.input(0).shape() != wanted) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Expected diagonals of shape ", wanted.ToString(), " got ",
-                       ctx.input(0).shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("Expected diagonals of shape ",
+                                                     wanted.ToString(), " got ",
+                                                     ctx.input(0).shape().ToString()));
     }
     if (attrs.perturbs && !attrs.pivots) {
       return absl::InvalidArgumentError(
@@ -223,16 +221,15 @@ absl::Status TridiagonalShape(ShapeContext& c, int diagonals, int64_t rows) {
 Expr Shifted(GradientContext& g, Expr x, int by) {
   ExprBuilder& b = g.builder();
   // [..., 1:, :] or [..., :-1, :]; the ellipsis is bit 0 of its mask.
-  const Expr kept = g.op("StridedSlice",
-                         {x, b.Ints({0, by > 0 ? 1 : 0, 0}), b.Ints({0, by > 0 ? 0 : -1, 0}),
-                          b.Ints({1, 1, 1})},
-                         {{"ellipsis_mask", int64_t{1}},
-                          {"begin_mask", int64_t{by > 0 ? 4 : 6}},
-                          {"end_mask", int64_t{by > 0 ? 6 : 4}}});
-  const Expr first = g.op("StridedSlice", {x, b.Ints({0, 0, 0}), b.Ints({0, 1, 0}), b.Ints({1, 1, 1})},
-                          {{"ellipsis_mask", int64_t{1}},
-                           {"begin_mask", int64_t{6}},
-                           {"end_mask", int64_t{4}}});
+  const Expr kept =
+      g.op("StridedSlice",
+           {x, b.Ints({0, by > 0 ? 1 : 0, 0}), b.Ints({0, by > 0 ? 0 : -1, 0}), b.Ints({1, 1, 1})},
+           {{"ellipsis_mask", int64_t{1}},
+            {"begin_mask", int64_t{by > 0 ? 4 : 6}},
+            {"end_mask", int64_t{by > 0 ? 6 : 4}}});
+  const Expr first =
+      g.op("StridedSlice", {x, b.Ints({0, 0, 0}), b.Ints({0, 1, 0}), b.Ints({1, 1, 1})},
+           {{"ellipsis_mask", int64_t{1}}, {"begin_mask", int64_t{6}}, {"end_mask", int64_t{4}}});
   const Expr zeros = ZerosLike(first);
   return by > 0 ? g.op("ConcatV2", {kept, zeros, b.Int(-2)})
                 : g.op("ConcatV2", {zeros, kept, b.Int(-2)});
@@ -259,7 +256,9 @@ void TridiagonalMatMulGradient(GradientContext& g) {
 void TridiagonalSolveGradient(GradientContext& g) {
   MatrixFormulas m = MatrixFormulas::OfInput(g, 1);
   ExprBuilder& b = g.builder();
-  const auto diagonal = [&](int32_t i) { return g.op("GatherV2", {g.input(0), b.Int(i), b.Int(-2)}); };
+  const auto diagonal = [&](int32_t i) {
+    return g.op("GatherV2", {g.input(0), b.Int(i), b.Int(-2)});
+  };
   const Expr super = m.AsColumn(diagonal(0)), sub = m.AsColumn(diagonal(2));
   // Of the adjoint matrix.
   const auto row = [&](Expr column) { return Conj(m.Transpose(column)); };
@@ -272,9 +271,10 @@ void TridiagonalSolveGradient(GradientContext& g) {
   g.Add(1, to_rhs);
   if (!g.wants(0)) return;
   const Expr x = g.output(0);
-  const Expr products = g.op("ConcatV2", {m.AsRow(RowProducts(g, to_rhs, Shifted(g, x, 1))),
-                                          m.AsRow(RowProducts(g, to_rhs, x)),
-                                          m.AsRow(RowProducts(g, to_rhs, Shifted(g, x, -1))), b.Int(-2)});
+  const Expr products =
+      g.op("ConcatV2",
+           {m.AsRow(RowProducts(g, to_rhs, Shifted(g, x, 1))), m.AsRow(RowProducts(g, to_rhs, x)),
+            m.AsRow(RowProducts(g, to_rhs, Shifted(g, x, -1))), b.Int(-2)});
   g.Add(0, -products);
 }
 
@@ -294,8 +294,9 @@ void RegisterTridiagonal(OpRegistry& ops) {
   ops.Add({
       .schema = "TridiagonalSolve(diagonals: T, rhs: T) -> output: T {partial_pivoting: bool = "
                 "true; perturb_singular: bool = false; T: {double, float, complex64, complex128}}",
-      .doc = "x of matrix x = rhs for tridiagonal matrices, given as their diagonals from the upper "
-             "one down.",
+      .doc =
+          "x of matrix x = rhs for tridiagonal matrices, given as their diagonals from the upper "
+          "one down.",
       .shape = [](ShapeContext& c) { return TridiagonalShape(c, 1, 3); },
       .gradient = {TridiagonalSolveGradient},
       .batch = {batch::Stacked},

@@ -11,7 +11,8 @@ namespace {
 constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kLargestFactor = 31;
 
-// exp(-2πi k / n) for k < n, to the precision of double: of few numbers computed, the rest products.
+// exp(-2πi k / n) for k < n, to the precision of double: of few numbers computed, the rest
+// products.
 class Roots {
  public:
   explicit Roots(int64_t n) : n_(n) {
@@ -30,8 +31,8 @@ class Roots {
   // By the angle's distance from a multiple of a quarter turn, which sine and cosine like best.
   std::complex<double> At(int64_t k) const {
     const int64_t quarter = (4 * k + n_ / 2) / n_;
-    const double angle = 2 * kPi * (static_cast<double>(4 * k - quarter * n_) / 4) /
-                         static_cast<double>(n_);
+    const double angle =
+        2 * kPi * (static_cast<double>(4 * k - quarter * n_) / 4) / static_cast<double>(n_);
     const double c = std::cos(angle), s = std::sin(angle);
     switch (quarter % 4) {
       case 0:

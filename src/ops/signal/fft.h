@@ -1,8 +1,8 @@
 // Fourier transforms of one length, of one or more rows at a time.
 //
-// Lengths are split into factors 4, 2, 3, 5 and other small primes (Stockham's algorithm); those with
-// a large prime factor become a convolution of a length that has none (Bluestein's). Roots of unity
-// are computed in double. A plan is immutable once made; any thread.
+// Lengths are split into factors 4, 2, 3, 5 and other small primes (Stockham's algorithm); those
+// with a large prime factor become a convolution of a length that has none (Bluestein's). Roots of
+// unity are computed in double. A plan is immutable once made; any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class Fft {
   // How many numbers of each of x's and scratch's parts `columns` transforms need.
   int64_t NeededSize(int64_t columns) const { return work_size_ * columns; }
 
-  // Transforms x[i * columns + c], i < n, for each column c: Σ x_k exp(-2πi jk / n). The result lies
-  // in x. `must_stop` is asked now and then; once it says so, what x holds is of no use.
+  // Transforms x[i * columns + c], i < n, for each column c: Σ x_k exp(-2πi jk / n). The result
+  // lies in x. `must_stop` is asked now and then; once it says so, what x holds is of no use.
   void Run(FftParts<R> x, FftParts<R> scratch, int64_t columns,
            const std::function<bool()>& must_stop) const;
 

@@ -19,8 +19,8 @@ absl::Status Transform(KernelContext& ctx) {
   const Tensor input = ctx.input(0);
   const Shape& shape = input.shape();
   if (shape.rank() < kAxes) {
-    return absl::InvalidArgumentError(absl::StrCat("Input must have rank of at least ", kAxes,
-                                                   " but got: ", shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Input must have rank of at least ", kAxes, " but got: ", shape.ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
   T* to = out.mutable_values<T>().data();
@@ -68,8 +68,8 @@ template <int kAxes>
 absl::Status TransformShape(ShapeContext& c) {
   const PartialShape& shape = c.input(0);
   if (shape.has_rank() && shape.rank() < kAxes) {
-    return absl::InvalidArgumentError(absl::StrCat("Input must have rank of at least ", kAxes,
-                                                   " but got: ", shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Input must have rank of at least ", kAxes, " but got: ", shape.ToString()));
   }
   c.set_output(0, shape);
   return absl::OkStatus();
@@ -118,9 +118,10 @@ void AddOldTransform(OpRegistry& ops, absl::string_view name) {
 template <bool kInverse>
 void AddMany(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
   ops.Add({
-      .schema = absl::StrCat(name,
-                             "(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex "
-                             "{Tcomplex: {complex64, complex128} = complex64}"),
+      .schema =
+          absl::StrCat(name,
+                       "(input: Tcomplex, fft_length: int32, axes: int32) -> output: Tcomplex "
+                       "{Tcomplex: {complex64, complex128} = complex64}"),
       .doc = doc,
       .shape = ManyShape<SpectrumEnd::kWhole>,
       .gradient = RefusesGradient("FFT, FFT2D and FFT3D have one"),

@@ -136,8 +136,8 @@ HWY_INLINE int64_t AlongFirst(const FftPass<R>& pass, const FftParts<R>& x, cons
     Transform<kRadix>(d, a);
     for (int j = 1; j < kRadix; ++j) {
       const int64_t at = (j - 1) * m + p;
-      a[j] = Times(a[j], Lanes<V>{hn::LoadU(d, pass.twiddle_re + at),
-                                  hn::LoadU(d, pass.twiddle_im + at)});
+      a[j] = Times(
+          a[j], Lanes<V>{hn::LoadU(d, pass.twiddle_re + at), hn::LoadU(d, pass.twiddle_im + at)});
     }
     R* re = y.re + kRadix * p;
     R* im = y.im + kRadix * p;

@@ -153,9 +153,9 @@ absl::StatusOr<Kernel> KernelFor(const Node& node) {
   const DType complex = NodeAttr<DType>(node, "Tcomplex");
   if (real == DType::kFloat && complex == DType::kComplex64) return Compute<kSingle>()(node);
   if (real == DType::kDouble && complex == DType::kComplex128) return Compute<kDouble>()(node);
-  return absl::UnimplementedError(absl::StrCat("op ", node.op_name, " has no kernel for Treal = ",
-                                               DTypeName(real), " with Tcomplex = ",
-                                               DTypeName(complex)));
+  return absl::UnimplementedError(absl::StrCat("op ", node.op_name,
+                                               " has no kernel for Treal = ", DTypeName(real),
+                                               " with Tcomplex = ", DTypeName(complex)));
 }
 
 // `x` with zeros at the end of axes until it has the dimensions of input 0.
@@ -176,9 +176,9 @@ void ForwardGradient(GradientContext& g) {
   const Expr dims = ShapeOf(g.grad());
   const Expr half = g.op("StridedSlice", {dims, b.Ints({-1}), b.Ints({0}), b.Ints({1})},
                          {{"shrink_axis_mask", int64_t{1}}});
-  const Expr rest = g.op("ConcatV2",
-                         {g.op("StridedSlice", {dims, b.Ints({0}), b.Ints({-1}), b.Ints({1})}),
-                          Reshape(n - half, b.Ints({1})), b.Int(0)});
+  const Expr rest =
+      g.op("ConcatV2", {g.op("StridedSlice", {dims, b.Ints({0}), b.Ints({-1}), b.Ints({1})}),
+                        Reshape(n - half, b.Ints({1})), b.Int(0)});
   const Expr zeros = Fill(rest, b.Zero(g.output_dtype(0)));
   const Expr whole = g.op("ConcatV2", {g.grad(), zeros, b.Int(-1)});
   const Expr turned = RealPart(g.op(kInverse[kAxes - 1], {whole}));
@@ -200,8 +200,8 @@ void BackwardGradient(GradientContext& g) {
   const Expr half = g.op("StridedSlice", {ShapeOf(turned), b.Ints({-1}), b.Ints({0}), b.Ints({1})},
                          {{"shrink_axis_mask", int64_t{1}}});
   const Expr places = g.op("Range", {b.Int(0), half, b.Int(1)});
-  const Expr at_ends = g.op("LogicalOr", {g.op("Equal", {places, b.Int(0)}),
-                                          g.op("Equal", {places + places, n})});
+  const Expr at_ends =
+      g.op("LogicalOr", {g.op("Equal", {places, b.Int(0)}), g.op("Equal", {places + places, n})});
   const Expr weights = 2.0 - Cast(at_ends, real);
   const Expr size = Cast(g.op("Prod", {lengths, b.Int(0)}), real);
   g.Add(0, PaddedToInput(g, turned * Cast(weights / size, complex)));
@@ -213,8 +213,8 @@ constexpr absl::string_view kTypes =
 template <int kAxes>
 void AddPair(OpRegistry& ops, absl::string_view forward, absl::string_view backward) {
   ops.Add({
-      .schema = absl::StrCat(forward, "(input: Treal, fft_length: int32) -> output: Tcomplex ",
-                             kTypes),
+      .schema =
+          absl::StrCat(forward, "(input: Treal, fft_length: int32) -> output: Tcomplex ", kTypes),
       .doc = "The Fourier transform of real numbers along the last axes, cut to fft_length: of the "
              "last axis the first half.",
       .shape = [](ShapeContext& c) { return LastShape(c, kAxes, SpectrumEnd::kHalf); },
@@ -223,8 +223,8 @@ void AddPair(OpRegistry& ops, absl::string_view forward, absl::string_view backw
       .kernel = KernelFor<&Forward<float, kAxes>, &Forward<double, kAxes>>,
   });
   ops.Add({
-      .schema = absl::StrCat(backward, "(input: Tcomplex, fft_length: int32) -> output: Treal ",
-                             kTypes),
+      .schema =
+          absl::StrCat(backward, "(input: Tcomplex, fft_length: int32) -> output: Treal ", kTypes),
       .doc = "The real numbers whose Fourier transform along the last axes, of lengths fft_length, "
              "this is; of the last axis the first half is read.",
       .shape = [](ShapeContext& c) { return LastShape(c, kAxes, SpectrumEnd::kWhole); },

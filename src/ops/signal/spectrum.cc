@@ -84,27 +84,27 @@ absl::Status TransformAxis(const KernelContext& ctx, std::complex<R>* data, cons
   const int64_t columns = std::min(inner, kMostColumns);
   const int64_t chunks = (inner + columns - 1) / columns;
   const auto must_stop = [&ctx] { return !ctx.Poll().ok(); };
-  return ForItems<R>(
-      ctx, outer * chunks, fft.NeededSize(columns), n * columns,
-      [&](int64_t item, FftParts<R> x, FftParts<R> other) {
-        const int64_t first = item % chunks * columns;
-        const int64_t width = std::min(columns, inner - first);
-        std::complex<R>* own = data + item / chunks * n * inner + first;
-        // The inverse transform is that of swapped parts.
-        R* re = inverse ? x.im : x.re;
-        R* im = inverse ? x.re : x.im;
-        for (int64_t i = 0; i < n; ++i) {
-          for (int64_t c = 0; c < width; ++c) {
-            re[i * width + c] = own[i * inner + c].real();
-            im[i * width + c] = own[i * inner + c].imag();
-          }
-        }
-        fft.Run(x, other, width, must_stop);
-        for (int64_t i = 0; i < n; ++i) {
-          for (int64_t c = 0; c < width; ++c)
-            own[i * inner + c] = {re[i * width + c] * scale, im[i * width + c] * scale};
-        }
-      });
+  return ForItems<R>(ctx, outer * chunks, fft.NeededSize(columns), n * columns,
+                     [&](int64_t item, FftParts<R> x, FftParts<R> other) {
+                       const int64_t first = item % chunks * columns;
+                       const int64_t width = std::min(columns, inner - first);
+                       std::complex<R>* own = data + item / chunks * n * inner + first;
+                       // The inverse transform is that of swapped parts.
+                       R* re = inverse ? x.im : x.re;
+                       R* im = inverse ? x.re : x.im;
+                       for (int64_t i = 0; i < n; ++i) {
+                         for (int64_t c = 0; c < width; ++c) {
+                           re[i * width + c] = own[i * inner + c].real();
+                           im[i * width + c] = own[i * inner + c].imag();
+                         }
+                       }
+                       fft.Run(x, other, width, must_stop);
+                       for (int64_t i = 0; i < n; ++i) {
+                         for (int64_t c = 0; c < width; ++c)
+                           own[i * inner + c] = {re[i * width + c] * scale,
+                                                 im[i * width + c] * scale};
+                       }
+                     });
 }
 
 template <typename T>
@@ -138,17 +138,15 @@ absl::Status CopyCorner(const KernelContext& ctx, const T* from, const Shape& fr
   });
 }
 
-#define GYRE_INSTANTIATE(R)                                                                   \
-  template absl::Status TransformAxis<R>(const KernelContext&, std::complex<R>*, const Shape&, \
-                                         int, bool);                                          \
-  template absl::Status TransformRows<R>(                                                     \
-      const KernelContext&, int64_t, int64_t,                                                 \
-      const std::function<void(int64_t, FftParts<R>)>&,                                       \
-      const std::function<void(int64_t, FftParts<R>)>&);                                      \
-  template absl::Status CopyCorner<std::complex<R>>(const KernelContext&,                     \
-                                                    const std::complex<R>*, const Shape&,     \
-                                                    std::complex<R>*, const Shape&);          \
-  template absl::Status CopyCorner<R>(const KernelContext&, const R*, const Shape&, R*,       \
+#define GYRE_INSTANTIATE(R)                                                                        \
+  template absl::Status TransformAxis<R>(const KernelContext&, std::complex<R>*, const Shape&,     \
+                                         int, bool);                                               \
+  template absl::Status TransformRows<R>(const KernelContext&, int64_t, int64_t,                   \
+                                         const std::function<void(int64_t, FftParts<R>)>&,         \
+                                         const std::function<void(int64_t, FftParts<R>)>&);        \
+  template absl::Status CopyCorner<std::complex<R>>(const KernelContext&, const std::complex<R>*,  \
+                                                    const Shape&, std::complex<R>*, const Shape&); \
+  template absl::Status CopyCorner<R>(const KernelContext&, const R*, const Shape&, R*,            \
                                       const Shape&);
 GYRE_INSTANTIATE(float)
 GYRE_INSTANTIATE(double)

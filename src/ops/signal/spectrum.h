@@ -28,8 +28,8 @@ absl::Status TransformRows(const KernelContext& ctx, int64_t count, int64_t n,
                            const std::function<void(int64_t, FftParts<R>)>& load,
                            const std::function<void(int64_t, FftParts<R>)>& store);
 
-// Copies the elements that tensors of both shapes have, which differ along axes alone; the others of
-// `to` are 0.
+// Copies the elements that tensors of both shapes have, which differ along axes alone; the others
+// of `to` are 0.
 template <typename T>
 absl::Status CopyCorner(const KernelContext& ctx, const T* from, const Shape& from_shape, T* to,
                         const Shape& to_shape);

@@ -10,8 +10,7 @@ namespace {
 
 absl::Status CheckLength(int64_t length) {
   if (length >= 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("fft_length must be non-negative, got: ", length));
+  return absl::InvalidArgumentError(absl::StrCat("fft_length must be non-negative, got: ", length));
 }
 
 }  // namespace
@@ -47,14 +46,13 @@ absl::StatusOr<SpectrumAxes> AxesInputs(const KernelContext& ctx) {
 absl::StatusOr<SpectrumAxes> LastAxes(const KernelContext& ctx, int count) {
   const Shape& shape = ctx.input(0).shape();
   if (shape.rank() < count) {
-    return absl::InvalidArgumentError(absl::StrCat("Input must have rank of at least ", count,
-                                                   " but got: ", shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Input must have rank of at least ", count, " but got: ", shape.ToString()));
   }
   SpectrumAxes result;
   if (ctx.input(1).rank() != 1 || ctx.input(1).num_elements() != count) {
     return absl::InvalidArgumentError(absl::StrCat("fft_length must have shape [", count,
-                                                   "], but has ",
-                                                   ctx.input(1).shape().ToString()));
+                                                   "], but has ", ctx.input(1).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(result.lengths, ctx.IntVector(1, "fft_length"));
   for (int i = 0; i < count; ++i) {
@@ -71,8 +69,8 @@ absl::Status LastShape(ShapeContext& c, int count, SpectrumEnd end) {
   if (!lengths_shape.ok()) return Annotate(lengths_shape.status(), "fft_length");
   if (!input.has_rank()) return absl::OkStatus();
   if (input.rank() < count) {
-    return absl::InvalidArgumentError(absl::StrCat("Input must have rank of at least ", count,
-                                                   " but got: ", input.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Input must have rank of at least ", count, " but got: ", input.ToString()));
   }
   Dims dims(input.dims().begin(), input.dims().end());
   const std::optional<std::vector<int64_t>> lengths = c.input_ints(1);

@@ -15,7 +15,7 @@
 namespace gyre {
 
 struct SpectrumAxes {
-  std::vector<int> axes;         // in the order in which they are given; the last one is real or half
+  std::vector<int> axes;  // in the order in which they are given; the last one is real or half
   std::vector<int64_t> lengths;  // of each
 
   // `shape` with the lengths of the axes, and `last` as that of the last one.

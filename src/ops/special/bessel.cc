@@ -4,14 +4,14 @@
 namespace gyre {
 namespace {
 
-#define GYRE_BESSEL(Name, function)                    \
-  struct Name##Fn {                                    \
-    template <typename T>                              \
-    static T Apply(T x) {                              \
-      return Eigen::numext::function(x);               \
-    }                                                  \
-  };                                                   \
-  template <typename T>                                \
+#define GYRE_BESSEL(Name, function)      \
+  struct Name##Fn {                      \
+    template <typename T>                \
+    static T Apply(T x) {                \
+      return Eigen::numext::function(x); \
+    }                                    \
+  };                                     \
+  template <typename T>                  \
   using Name##Kernel = Unary<Name##Fn, T>;
 
 GYRE_BESSEL(BesselI0, bessel_i0)
@@ -40,18 +40,14 @@ Expr Of(GradientContext& g, absl::string_view op) { return g.op(op, {g.input(0)}
 void Times(GradientContext& g, Expr derivative) { g.Add(0, g.grad() * derivative); }
 
 void I0Gradient(GradientContext& g) { Times(g, Of(g, "BesselI1")); }
-void I0eGradient(GradientContext& g) {
-  Times(g, Of(g, "BesselI1e") - Of(g, "Sign") * g.output(0));
-}
+void I0eGradient(GradientContext& g) { Times(g, Of(g, "BesselI1e") - Of(g, "Sign") * g.output(0)); }
 void I1Gradient(GradientContext& g) { Times(g, Of(g, "BesselI0") - PerInput(g)); }
 void I1eGradient(GradientContext& g) {
   Times(g, Of(g, "BesselI0e") - Of(g, "Sign") * g.output(0) - PerInput(g));
 }
 void K0Gradient(GradientContext& g) { Times(g, -Of(g, "BesselK1")); }
 void K0eGradient(GradientContext& g) { Times(g, g.output(0) - Of(g, "BesselK1e")); }
-void K1Gradient(GradientContext& g) {
-  Times(g, -(Of(g, "BesselK0") + g.output(0) / g.input(0)));
-}
+void K1Gradient(GradientContext& g) { Times(g, -(Of(g, "BesselK0") + g.output(0) / g.input(0))); }
 void K1eGradient(GradientContext& g) {
   const Expr y = g.output(0);
   Times(g, y - y / g.input(0) - Of(g, "BesselK0e"));
@@ -59,9 +55,7 @@ void K1eGradient(GradientContext& g) {
 void J0Gradient(GradientContext& g) { Times(g, -Of(g, "BesselJ1")); }
 void J1Gradient(GradientContext& g) { Times(g, Of(g, "BesselJ0") - PerInput(g)); }
 void Y0Gradient(GradientContext& g) { Times(g, -Of(g, "BesselY1")); }
-void Y1Gradient(GradientContext& g) {
-  Times(g, Of(g, "BesselY0") - g.output(0) / g.input(0));
-}
+void Y1Gradient(GradientContext& g) { Times(g, Of(g, "BesselY0") - g.output(0) / g.input(0)); }
 
 template <template <typename> class K>
 void Add(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,

@@ -1,5 +1,4 @@
 #include "ops/families.h"
-
 #include "ops/special/special_functions.h"
 
 namespace gyre {

@@ -59,9 +59,7 @@ using ZetaKernel = SlowElementwise<ZetaFn, T, 2>;
 template <typename T>
 using PolygammaKernel = SlowElementwise<PolygammaFn, T, 2>;
 
-void LgammaGradient(GradientContext& g) {
-  g.Add(0, g.grad() * g.op("Digamma", {g.input(0)}));
-}
+void LgammaGradient(GradientContext& g) { g.Add(0, g.grad() * g.op("Digamma", {g.input(0)})); }
 
 void DigammaGradient(GradientContext& g) {
   const Expr one = g.builder().Scalar(g.input_dtype(0), 1);

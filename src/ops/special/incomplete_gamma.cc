@@ -58,9 +58,9 @@ struct BetaincKernel {
       const Shape& own = ctx.input(i).shape();
       if (own.IsScalar()) continue;
       if (shape != nullptr && own != *shape) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "shapes of a, b and x must be equal, or scalars, but there are ", shape->ToString(),
-            " and ", own.ToString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("shapes of a, b and x must be equal, or scalars, but there are ",
+                         shape->ToString(), " and ", own.ToString()));
       }
       shape = &own;
     }
@@ -78,9 +78,9 @@ Expr Density(GradientContext& g) {
 Expr ByShape(GradientContext& g) {
   const DType dtype = g.input_dtype(0);
   if (DTypeSize(dtype) >= 4) return g.op("IgammaGradA", {g.input(0), g.input(1)});
-  return Cast(g.op("IgammaGradA",
-                   {Cast(g.input(0), DType::kFloat), Cast(g.input(1), DType::kFloat)}),
-              dtype);
+  return Cast(
+      g.op("IgammaGradA", {Cast(g.input(0), DType::kFloat), Cast(g.input(1), DType::kFloat)}),
+      dtype);
 }
 
 void IgammaGradient(GradientContext& g) {

@@ -1,5 +1,5 @@
-// Integrals that have names: Dawson's, Fresnel's, Spence's, and that of the exponential. Computed in
-// double.
+// Integrals that have names: Dawson's, Fresnel's, Spence's, and that of the exponential. Computed
+// in double.
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -30,7 +30,8 @@ double Dawson(double x) {
     const double r = 1 / (2 * x * x);
     return (1 + r * (1 + 3 * r * (1 + 5 * r * (1 + 7 * r * (1 + 9 * r))))) / (2 * x);
   }
-  // Rybicki (1989): the sum of exp(-(x - n h)²) / n for odd n, whose error falls as exp(-(π / 2h)²).
+  // Rybicki (1989): the sum of exp(-(x - n h)²) / n for odd n, whose error falls as exp(-(π /
+  // 2h)²).
   constexpr double kStep = 0.2;
   const double nearest = 2 * std::round(size / (2 * kStep));
   double sum = 0;
@@ -41,13 +42,13 @@ double Dawson(double x) {
   return std::copysign(sum / std::sqrt(kPi), x);
 }
 
-// The integral of exp(t) / t up to x.
+// The integral of exp(t) / t up to x; NaN for negative x, as in TensorFlow.
 double ExponentialIntegral(double x) {
   constexpr double kGamma = 0.57721566490153286061;
-  if (std::isnan(x)) return x;
+  if (!(x >= 0)) return kNan;
   if (x == 0) return -kInfinity;
+  if (x > 720) return x == kInfinity ? x : std::exp(x / 2) / x * std::exp(x / 2);
   if (x > 40) {
-    if (x > 720) return x == kInfinity ? x : std::exp(x / 2) / x * std::exp(x / 2);
     double term = 1, sum = 1;
     for (int k = 1; k < 60 && term > kEpsilon * sum && k < x; ++k) {
       term *= k / x;
@@ -55,27 +56,13 @@ double ExponentialIntegral(double x) {
     }
     return std::exp(x) / x * sum;
   }
-  if (x >= -1) {
-    double power = x, sum = x;
-    for (int k = 2; k < 200; ++k) {
-      power *= x / k;
-      sum += power / k;
-      if (std::abs(power) < 1e-18 * k * std::abs(sum)) break;
-    }
-    return kGamma + std::log(std::abs(x)) + sum;
+  double power = x, sum = x;
+  for (int k = 2; k < 200; ++k) {
+    power *= x / k;
+    sum += power / k;
+    if (power < 1e-18 * k * sum) break;
   }
-  if (x < -745) return -0.0;
-  // -E1(-x) as a continued fraction, by Lentz' method.
-  double b = 1 - x, c = 1e300, d = 1 / b, h = d;
-  for (int i = 1; i < 500; ++i) {
-    const double a = -1.0 * i * i;
-    b += 2;
-    d = 1 / (a * d + b);
-    c = b + a / c;
-    h *= c * d;
-    if (std::abs(c * d - 1) < kEpsilon) break;
-  }
-  return -h * std::exp(x);
+  return kGamma + std::log(x) + sum;
 }
 
 // The integral of log(t) / (1 - t) from 1 to x.
@@ -89,9 +76,14 @@ double Spence(double x) {
   }
   if (x < 0.5) return kPi * kPi / 6 - std::log(x) * std::log1p(-x) - Spence(1 - x);
   // Σ B_n u^(n + 1) / (n + 1)!, with Bernoulli's numbers.
-  constexpr double kCoefficients[] = {
-      1.0 / 36,       -1.0 / 3600,           1.0 / 211680,           -1.0 / 10886400,
-      1.0 / 526901760, -691.0 / 16999766784000.0, 1.0 / 1120863744000.0, -3617.0 / 181400588328960000.0};
+  constexpr double kCoefficients[] = {1.0 / 36,
+                                      -1.0 / 3600,
+                                      1.0 / 211680,
+                                      -1.0 / 10886400,
+                                      1.0 / 526901760,
+                                      -691.0 / 16999766784000.0,
+                                      1.0 / 1120863744000.0,
+                                      -3617.0 / 181400588328960000.0};
   const double u = -std::log(x), square = u * u;
   double power = u * square, sum = u - square / 4;
   for (const double coefficient : kCoefficients) {
@@ -135,15 +127,15 @@ std::complex<double> Fresnel(double x) {
   return with_sign(std::complex<double>(0.5, 0.5) * (1.0 - turn * h));
 }
 
-#define GYRE_INTEGRAL(Name, expression)                                     \
-  struct Name##Fn {                                                         \
-    template <typename T>                                                   \
-    static T Apply(T number) {                                              \
-      const auto x = static_cast<double>(number);                           \
-      return static_cast<T>(expression);                                    \
-    }                                                                       \
-  };                                                                        \
-  template <typename T>                                                     \
+#define GYRE_INTEGRAL(Name, expression)           \
+  struct Name##Fn {                               \
+    template <typename T>                         \
+    static T Apply(T number) {                    \
+      const auto x = static_cast<double>(number); \
+      return static_cast<T>(expression);          \
+    }                                             \
+  };                                              \
+  template <typename T>                           \
   using Name##Kernel = Unary<Name##Fn, T>;
 
 GYRE_INTEGRAL(Dawsn, Dawson(x))

@@ -1,8 +1,8 @@
 // Special functions of one to three real numbers, as elementwise kernels.
 //
-// Those that Eigen has are taken from it: they are what TensorFlow's kernels call, to the last bits.
-// Pure functions; any thread. None of them fails, loops for ever or raises a trap: what has no value
-// is NaN.
+// Those that Eigen has are taken from it: they are what TensorFlow's kernels call, to the last
+// bits. Pure functions; any thread. None of them fails, loops for ever or raises a trap: what has
+// no value is NaN.
 #pragma once
 
 #define EIGEN_MPL2_ONLY
@@ -41,12 +41,11 @@ struct SlowElementwise {
     constexpr int64_t kGrain = 1024;
     GYRE_RETURN_IF_ERROR(
         ctx.ParallelRun(plan.shape.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
-          ForEachStretch(plan, begin, end,
-                         [&](const BroadcastPlan::Offsets& at, int64_t position, int64_t n) {
-                           for (int64_t j = 0; j < n; ++j)
-                             to[position + j] =
-                                 One(from, at, steps, j, std::make_index_sequence<kOperands>());
-                         });
+          ForEachStretch(
+              plan, begin, end, [&](const BroadcastPlan::Offsets& at, int64_t position, int64_t n) {
+                for (int64_t j = 0; j < n; ++j)
+                  to[position + j] = One(from, at, steps, j, std::make_index_sequence<kOperands>());
+              });
         }));
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import gyre._impl.ops.elementwise as e
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, calls, convert_to_tensor, rank_of, same_dtype
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.ops import elementwise as e
 from gyre._impl.ops import linalg, table
 
 
@@ -66,8 +66,8 @@ def svd(
     compute_uv: bool = True,
     name: str | None = None,
 ):
-    """Singular values s in falling order, and u and v with tensor = u diag(s) adjoint(v): (s, u, v);
-    s alone without `compute_uv`. s is real."""
+    """Singular values s in falling order, and u and v with tensor = u diag(s) adjoint(v): (s, u,
+    v); s alone without `compute_uv`. s is real."""
     x = _matrices(tensor, "svd", "tensor")
     s, u, v = calls("Svd", x, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     return (table.real(s), u, v) if compute_uv else table.real(s)
@@ -91,9 +91,10 @@ def _complex_of(dtype) -> str:
 
 
 def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues of square matrices and their eigenvectors in columns, both complex: (e, v)."""
+    """The eigenvalues of square matrices and their eigenvectors in columns: (e, v), complex."""
     x = _matrices(tensor, "eig", "tensor")
-    return tuple(calls("Eig", x, compute_v=True, Tout=_gyre.as_dtype(_complex_of(x.dtype)), name=name))
+    dtype = _gyre.as_dtype(_complex_of(x.dtype))
+    return tuple(calls("Eig", x, compute_v=True, Tout=dtype, name=name))
 
 
 def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
@@ -206,8 +207,8 @@ def pinv(
     validate_args: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The pseudo-inverses of Moore and Penrose: [..., m, n] gives [..., n, m]. Singular values below
-    rcond times the largest one (by default 10 max(m, n) epsilon) count as 0."""
+    """The pseudo-inverses of Moore and Penrose: [..., m, n] gives [..., n, m]. Singular values
+    below rcond times the largest one (by default 10 max(m, n) epsilon) count as 0."""
     del validate_args
     a = _matrices(a, "pinv", "a")
     s, u, v = svd(a)
@@ -241,8 +242,8 @@ def matrix_rank(
     return table.reduce_sum(e.cast(s > tol, "int32"), -1, name=name)
 
 
-# Padé's approximation of degree d of exp(x), and up to which norm it is precise. Source: Higham, The
-# scaling and squaring method for the matrix exponential revisited (2005).
+# Padé's approximation of degree d of exp(x), and up to which norm it is precise. Source: Higham,
+# The scaling and squaring method for the matrix exponential revisited (2005).
 _PADE = {
     7: (
         3.925724783138660,
@@ -293,7 +294,8 @@ def expm(input: TensorLike, name: str | None = None) -> Tensor:
     size = call("SelectV2", call("IsFinite", size), size, call("OnesLike", size))
     # At most as many as a float's exponent has steps.
     squarings = call("Ceil", call("Log", table.maximum(size / most, 1.0)) / 0.6931471805599453)
-    result = _pade(x * e.cast(call("Pow", call("OnesLike", size) * 0.5, squarings), x.dtype), coefficients)
+    scale = call("Pow", call("OnesLike", size) * 0.5, squarings)
+    result = _pade(x * e.cast(scale, x.dtype), coefficients)
     count = table.maximum(e.cast(table.reduce_max(squarings), "int32"), 0)
     _, result = while_loop(
         lambda i, _: i < count,
@@ -316,20 +318,25 @@ def _three_diagonals(diagonals, form: str, function: str):
         upper, main, lower = (linalg.diag_part(x, k=k) for k in (1, 0, -1))
         return [_padded(upper, 0, 1), main, _padded(lower, 1, 0)]
     if form != "sequence":
-        raise ValueError(f"{function}: diagonals_format is {form!r}, not compact, sequence or matrix.")
+        raise ValueError(
+            f"{function}: diagonals_format is {form!r}, not compact, sequence or matrix."
+        )
     upper, main, lower = same_dtype(list(diagonals))
     m = main._dims[-1] if main._dims is not None else None
-    is_short = [m is not None and d._dims is not None and d._dims[-1] == m - 1 for d in (upper, lower)]
+
+    def is_short(vectors):
+        return m is not None and vectors._dims is not None and vectors._dims[-1] == m - 1
+
     return [
-        _padded(upper, 0, 1) if is_short[0] else upper,
+        _padded(upper, 0, 1) if is_short(upper) else upper,
         main,
-        _padded(lower, 1, 0) if is_short[1] else lower,
+        _padded(lower, 1, 0) if is_short(lower) else lower,
     ]
 
 
 def _padded(vectors, before: int, after: int):
     """Vectors with zeros at their ends."""
-    zero = vectors[..., :1] * 0
+    zero = call("ZerosLike", vectors[..., :1])
     return call("ConcatV2", [zero] * before + [vectors] + [zero] * after, -1)
 
 
@@ -349,7 +356,8 @@ def tridiagonal_solve(
     main one, and the lower one, of which the first is not; a list of the three ("sequence"); or the
     matrices ("matrix"). `rhs`: [..., m] or [..., m, k].
     """
-    compact = call("Pack", _three_diagonals(diagonals, diagonals_format, "tridiagonal_solve"), axis=-2)
+    parts = _three_diagonals(diagonals, diagonals_format, "tridiagonal_solve")
+    compact = call("Pack", parts, axis=-2)
     compact, rhs = same_dtype([compact, rhs])
     is_vector = rank_of(rhs, "tridiagonal_solve", "rhs", 1) == len(compact._dims) - 1
     if is_vector:

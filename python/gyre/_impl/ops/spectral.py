@@ -5,25 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import gyre._impl.ops.elementwise as e
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, rank_of, within_rank
+from gyre._impl.ops import elementwise as e
 from gyre._impl.ops import reshape, table, windows
+from gyre._impl.ops.create import get_static_value
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
 _REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def _lengths(fft_length):
-    return convert_to_tensor(fft_length, "int32") if not isinstance(fft_length, Tensor) else (
-        e.cast(fft_length, "int32")
-    )
+    return e.cast(convert_to_tensor(fft_length), "int32")
 
 
 def _padded(x, sizes, axes: int):
     """The last axes padded to at least these sizes."""
+    known = get_static_value(sizes)
+    dims = x._dims[-axes:]
+    if known is not None and None not in dims:
+        if all(d >= n for d, n in zip(dims, known, strict=True)):
+            return x
     shape = call("Shape", x)
     wanted = call_list("ConcatV2", [shape[:-axes], table.maximum(shape[-axes:], sizes)], 0)
     missing = wanted - shape
@@ -78,7 +82,7 @@ def rfft2d(input_tensor: TensorLike, fft_length=None, name: str | None = None) -
 
 
 def rfft3d(input_tensor: TensorLike, fft_length=None, name: str | None = None) -> Tensor:
-    """The Fourier transform of real numbers along the last three axes: of the last the first half."""
+    """The Fourier transform of real numbers along the last three axes: of the last one half."""
     return _real_transform("RFFT3D", input_tensor, fft_length, 3, name)
 
 
@@ -185,16 +189,16 @@ def fftshift(x: TensorLike, axes=None, name: str | None = None) -> Tensor:
     """Axes (all, or those given) turned by half, so that frequency 0 stands in the middle."""
     x = convert_to_tensor(x)
     axes = _shift_axes(x, axes, "fftshift")
-    sizes = call("GatherV2", call("Shape", x), axes, 0)
-    return reshape.roll(x, sizes // 2, axes, name=name)
+    shape = call("Shape", x)
+    return reshape.roll(x, [shape[axis] // 2 for axis in axes], axes, name)
 
 
 def ifftshift(x: TensorLike, axes=None, name: str | None = None) -> Tensor:
     """The inverse of fftshift."""
     x = convert_to_tensor(x)
     axes = _shift_axes(x, axes, "ifftshift")
-    sizes = call("GatherV2", call("Shape", x), axes, 0)
-    return reshape.roll(x, -(sizes // 2), axes, name=name)
+    shape = call("Shape", x)
+    return reshape.roll(x, [-(shape[axis] // 2) for axis in axes], axes, name)
 
 
 def _power_of_two(length):
@@ -221,7 +225,7 @@ def stft(
         fft_length = _power_of_two(frame_length)
     if window_fn is not None:
         frames = frames * window_fn(frame_length, dtype=frames.dtype)
-    return rfft(frames, call("Pack", [fft_length]), name=name)
+    return rfft(frames, windows.vector(fft_length), name=name)
 
 
 def inverse_stft_window_fn(
@@ -237,11 +241,10 @@ def inverse_stft_window_fn(
         forward = forward_window_fn(frame_length, dtype=dtype)
         overlaps = -(-frame_length // frame_step)
         missing = overlaps * frame_step - frame_length
-        squares = call(
-            "Pad", call("Square", forward), call("ExpandDims", call("Pack", [0, missing]), 0)
-        )
-        squares = call("Reshape", squares, call("Pack", [overlaps, frame_step]))
-        sums = call("Tile", table.reduce_sum(squares, 0), call("Pack", [overlaps]))[:frame_length]
+        paddings = windows.vector(windows.vector(0, missing))
+        squares = call("Pad", call("Square", forward), paddings)
+        squares = call("Reshape", squares, windows.vector(overlaps, frame_step))
+        sums = call("Tile", table.reduce_sum(squares, 0), windows.vector(overlaps))[:frame_length]
         return call("DivNoNan", forward, sums)
 
     return window_fn
@@ -261,10 +264,10 @@ def inverse_stft(
     rank = rank_of(stfts, "inverse_stft", "stfts", least=2)
     if fft_length is None:
         fft_length = _power_of_two(frame_length)
-    frames = irfft(stfts, call("Pack", [fft_length]))[..., :frame_length]
+    frames = irfft(stfts, windows.vector(fft_length))[..., :frame_length]
     missing = table.maximum(frame_length - call("Shape", frames)[-1], 0)
     none = [_gyre.convert([0, 0])] * (rank - 1)
-    frames = call("Pad", frames, call("Pack", [*none, call("Pack", [0, missing])]))
+    frames = call("Pad", frames, windows.vector(*none, windows.vector(0, missing)))
     if window_fn is not None:
         frames = frames * window_fn(frame_length, dtype=frames.dtype)
     return call("Identity", windows.overlap_and_add(frames, frame_step), name=name)
@@ -302,7 +305,7 @@ def _dct(x, type: int, norm):
         mirrored = call_list("ConcatV2", [x, x[..., -2:0:-1]], -1)
         return table.real(rfft(mirrored))
     if type == 2:
-        whole = rfft(x, call("Pack", [2 * size]))[..., :size]
+        whole = rfft(x, windows.vector(2 * size))[..., :size]
         result = table.real(whole * _turns(size, x.dtype, -1.0))
         if norm is None:
             return result
@@ -317,7 +320,7 @@ def _dct(x, type: int, norm):
         )
         x = x * weights
         turned = _turns(size, x.dtype, 1.0) * e.complex(x, call("ZerosLike", x))
-        return irfft(turned, call("Pack", [2 * size]))[..., :size]
+        return irfft(turned, windows.vector(2 * size))[..., :size]
     padded = call_list("ConcatV2", [x, call("ZerosLike", x)], -1)
     result = _dct(padded, 2, None)[..., 1::2]
     return result if norm is None else result * (math.sqrt(0.5) * call("Rsqrt", real_size))
@@ -337,7 +340,7 @@ def dct(
     x = convert_to_tensor(input)
     if n is not None:
         x = x[..., :n]
-        x = _padded(x, [n], 1)
+        x = _padded(x, convert_to_tensor([n]), 1)
     if type == 1 and x._dims is not None and x._dims[-1] is not None and x._dims[-1] < 2:
         raise ValueError("Type-I DCT requires the dimension to be greater than one.")
     return call("Identity", _dct(x, type, norm), name=name)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import gyre._impl.ops.elementwise as e
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, rank_of, within_rank
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.ops import elementwise as e
 from gyre._impl.ops import table
 
 
@@ -18,6 +18,11 @@ def _floating(dtype):
     if not dtype.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {dtype.name}.")
     return dtype
+
+
+def vector(*items):
+    """Integers, of which some may be tensors, as a vector; or vectors as rows."""
+    return call_list("Pack", list(items))
 
 
 def _count(length, dtype):
@@ -118,9 +123,8 @@ def frame(
     if pad_end:
         count = -(-samples // frame_step)
         missing = table.maximum(frame_length + frame_step * (count - 1) - samples, 0)
-        before = call("Pack", [0, missing])
         none = [_gyre.convert([0, 0])]
-        paddings = call("Pack", none * axis + [before] + none * (rank - 1 - axis))
+        paddings = vector(*none * axis, vector(0, missing), *none * (rank - 1 - axis))
         signal = call("PadV2", signal, paddings, _gyre.convert(pad_value, signal.dtype))
     else:
         count = table.maximum(1 + (samples - frame_length) // frame_step, 0)
@@ -142,14 +146,13 @@ def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None
     segments = -(-length // step)
 
     def reshaped(x, *sizes):
-        return call("Reshape", x, call_list("ConcatV2", [outer, call("Pack", list(sizes))], 0))
+        return call("Reshape", x, call_list("ConcatV2", [outer, vector(*sizes)], 0))
 
     # Segment j of frame i belongs to step i + j of the result. With one more row of zeros for each
     # segment, rows of all segments but one, read on, stand one further for each segment.
     none = [_gyre.convert([0, 0])] * (rank - 2)
-    rows = call("Pack", [0, segments])
-    columns = call("Pack", [0, segments * step - length])
-    padded = call("Pad", signal, call("Pack", [*none, rows, columns]))
+    rows, columns = vector(0, segments), vector(0, segments * step - length)
+    padded = call("Pad", signal, vector(*none, rows, columns))
     parts = reshaped(padded, frames + segments, segments, step)
     order = [*range(rank - 2), rank - 1, rank - 2, rank]
     parts = reshaped(call("Transpose", parts, order), (frames + segments) * segments, step)
