@@ -45,3 +45,6 @@ target_link_libraries(gyre_dep_re2 INTERFACE ${GYRE_RE2})
 # nlohmann-json: headers alone, which the compiler finds by itself; looked for so that a machine
 # without them is told at once.
 find_path(GYRE_JSON nlohmann/json.hpp REQUIRED)
+
+# Eigen: headers alone, likewise. It decomposes matrices and has special functions, as in TensorFlow.
+find_path(GYRE_EIGEN eigen3/Eigen/Core REQUIRED)

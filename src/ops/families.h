@@ -10,7 +10,9 @@
   X(Math)      /* elementwise */                                                                     \
   X(Array)     /* shapes, slices, joins, gathers */                                                  \
   X(Reduction) /* sums, arg max, segments, running sums */                                           \
-  X(Linalg)    /* matrix products, einsum, diagonals */                                              \
+  X(Linalg)    /* matrix products, decompositions, einsum, diagonals */                              \
+  X(Special)   /* gamma, beta, Bessel functions and their kin */                                     \
+  X(Signal)    /* Fourier transforms */                                                              \
   X(Nn)        /* softmax, losses, rectifiers, biases */                                             \
   X(Conv)      /* convolutions */                                                                    \
   X(Pool)      /* the largest, or the mean, of what windows meet */                                  \

@@ -188,6 +188,12 @@ std::vector<Case> Cases() {
   all.push_back({"MatMul", {Numbers<float>({2000, 2000}), Numbers<float>({2000, 2000})}});
   all.push_back({"MatMul", {Numbers<int32_t>({400, 400}), Numbers<int32_t>({400, 400})}});
   all.push_back({"Equal", {texts, texts}});
+  all.push_back({"FFT", {Numbers<complex64>({16, 1 << 18}, 7919, kLarge)}});
+  all.push_back({"FFT2D", {Numbers<complex64>({2000, 2500}, 7919, kLarge)}});
+  all.push_back({"Lgamma", {x}});
+  all.push_back({"Igamma", {x, Tensor::Scalar<float>(3)}});
+  all.push_back({"MatrixBandPart", {square, scalar(3), scalar(3)}});
+  all.push_back({"MatrixDiagPart", {Numbers<float>({kLarge / 4, 2, 2})}});
   all.push_back({"Identity", {x}});
   const Tensor images = Numbers<float>({1, 1000, 1000, 5}, 7919, 1000);
   const std::vector<int64_t> one = {1, 1, 1, 1}, whole = {1, 1000, 1000, 1};

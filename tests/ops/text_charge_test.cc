@@ -39,7 +39,7 @@ struct Case {
 
 std::vector<Case> Cases() {
   const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide}), one = Texts({});
-  const Tensor sixteen = Texts({kSide});
+  const Tensor sixteen = Texts({kSide}), cube = Texts({kCount, 1, 1});
   std::vector<int32_t> numbers(kCount);
   for (int32_t i = 0; i < kCount; ++i) numbers[i] = i;
   const Tensor ids = Ints(numbers), column = Ints(numbers, {kCount, 1});
@@ -69,6 +69,19 @@ std::vector<Case> Cases() {
       {"Gather", {vector, ids}},
       {"GatherNd", {vector, column}},
       {"GatherV2", {vector, ids, zero}},
+      {"BatchMatrixDiag", {matrix}},
+      {"BatchMatrixDiagPart", {cube}},
+      {"BatchMatrixSetDiag", {matrix, sixteen}},
+      {"MatrixBandPart", {matrix, side, side}},
+      {"MatrixDiag", {matrix}},
+      {"MatrixDiagPart", {cube}},
+      {"MatrixDiagPartV2", {cube, zero, one}},
+      {"MatrixDiagPartV3", {cube, zero, one}},
+      {"MatrixDiagV2",
+       {sixteen, zero, Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(-1), one}},
+      {"MatrixSetDiag", {matrix, sixteen}},
+      {"MatrixSetDiagV2", {matrix, sixteen, zero}},
+      {"MatrixSetDiagV3", {matrix, sixteen, zero}},
       {"MatrixDiagV3",
        {sixteen, zero, Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(-1), one}},
       {"MirrorPad", {matrix, border}, Attrs({{"mode", std::string("REFLECT")}})},

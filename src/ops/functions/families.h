@@ -13,7 +13,7 @@
   X(Images)                       \
   X(Indexing)                     \
   X(Initializer)                  \
-  X(Loss) X(Matrix) X(Product) X(Reduction) X(Schedule) X(Statistics) X(Text)
+  X(Loss) X(Matrix) X(Product) X(Reduction) X(Schedule) X(Special) X(Statistics) X(Text)
 
 namespace gyre {
 #define GYRE_DECLARE_FUNCTIONS(name) void Register##name##Functions(FunctionRegistry& functions);

@@ -1,11 +1,10 @@
 // Formulas: public functions that are several ops, written once. C++ adds their ops to the graph
 // that it builds; Python does, too, or runs them at once.
 //
-//   // x * log(y), and 0 where x is 0.
-//   std::vector<Term> Xlogy(FormulaContext& f) {
-//     const Term x = f.tensor(0), y = f.tensor(1), zero = f.op("Equal", {x, f.Zero(x.dtype())});
-//     …
-//     return {f.Last("SelectV2", {zero, ZerosLike(product), product})};
+//   // The inverse of erfc.
+//   std::vector<Term> InverseErfc(FormulaContext& f) {
+//     const Term quantile = f.op("Ndtri", {f.tensor(0) * 0.5});
+//     return {f.Last("Mul", {quantile, f.Number(quantile.dtype(), -0.70710678118654752440)})};
 //   }
 //
 // A mistake throws what the caller's language throws. Ops of one expression are made in the order

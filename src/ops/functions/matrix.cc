@@ -1,48 +1,36 @@
-// Forms and products of matrices and vectors.
+// Parts, factors and inverses of matrices, and solutions of equations.
 #include "ops/functions/families.h"
 
 namespace gyre {
 namespace {
 
-// The number of rows (-2) or columns (-1) of matrices.
-Term SizeAt(FormulaContext& f, Term shape, int32_t axis) {
-  FormulaBuilder& b = f.builder();
-  return f.op("StridedSlice", {shape, b.Ints({axis}), b.Ints({0}), b.Ints({1})},
-              {{"shrink_axis_mask", int64_t{1}}});
-}
-
-Term CountTo(FormulaContext& f, Term limit) {
-  return f.op("Range", {f.builder().Int(0), limit, f.builder().Int(1)});
-}
-
-// Whether a distance from the diagonal is within a limit, or that is negative.
-Term Within(FormulaContext& f, Term distance, Term limit) {
-  const Term all = f.op("Less", {limit, f.Zero(limit.dtype())});
-  return f.op("LogicalOr", {all, f.op("LessEqual", {distance, limit})});
+// Argument 0, which must be matrices as far as is known.
+Term Matrices(FormulaContext& f, absl::string_view function, absl::string_view name) {
+  const Term x = f.tensor(0);
+  if (f.shape(x).has_rank()) f.Rank(x, function, name, 2);
+  return x;
 }
 
 std::vector<Term> BandPart(FormulaContext& f) {
-  const Term x = f.tensor(0);
-  if (f.shape(x).has_rank()) f.Rank(x, "band_part", "input", 2);
-  const Term shape = ShapeOf(x);
-  const Term rows = SizeAt(f, shape, -2);
-  const Term columns = SizeAt(f, shape, -1);
-  const Term row = f.op("ExpandDims", {CountTo(f, rows), f.builder().Int(1)});
-  const Term distance = row - CountTo(f, columns);
-  const Term below = Within(f, distance, Cast(f.tensor(1), DType::kInt32));
-  const Term above = Within(f, -distance, Cast(f.tensor(2), DType::kInt32));
-  return {f.Last("SelectV2", {f.op("LogicalAnd", {below, above}), x, ZerosLike(x)})};
+  const Term x = Matrices(f, "band_part", "input");
+  const Term lower = Cast(f.tensor(1), DType::kInt64), upper = Cast(f.tensor(2), DType::kInt64);
+  return {f.Last("MatrixBandPart", {x, lower, upper})};
 }
 
-std::vector<Term> Cross(FormulaContext& f) {
-  FormulaBuilder& b = f.builder();
-  const auto turned = [&](int i, int32_t by) {
-    const Term order = b.Ints({by, (by + 1) % 3, (by + 2) % 3});
-    return f.op("GatherV2", {f.tensor(i), order, b.Int(-1)});
-  };
-  const Term a1 = turned(0, 1), a2 = turned(0, 2), b1 = turned(1, 1), b2 = turned(1, 2);
-  const Term forward = a1 * b2;
-  return {f.Last("Sub", {forward, a2 * b1})};
+std::vector<Term> Cholesky(FormulaContext& f) {
+  return {f.Last("Cholesky", {Matrices(f, "cholesky", "input")})};
+}
+
+std::vector<Term> TriangularSolve(FormulaContext& f) {
+  const Term matrix = Matrices(f, "triangular_solve", "matrix");
+  return {f.Last("MatrixTriangularSolve", {matrix, f.tensor(1)},
+                 {{"lower", f.plain<bool>(2)}, {"adjoint", f.plain<bool>(3)}})};
+}
+
+std::vector<Term> CholeskySolve(FormulaContext& f) {
+  const Term lower = Matrices(f, "cholesky_solve", "chol");
+  const Term known = f.op("MatrixTriangularSolve", {lower, f.tensor(1)}, {{"lower", true}});
+  return {f.Last("MatrixTriangularSolve", {lower, known}, {{"lower", true}, {"adjoint", true}})};
 }
 
 }  // namespace
@@ -53,10 +41,28 @@ void RegisterMatrixFunctions(FunctionRegistry& functions) {
                         "stay (-1: all).",
                  .api = {"linalg.band_part"},
                  .formula = BandPart});
-  functions.Add({.signature = "(a: T, b: T)",
-                 .doc = "The cross product of vectors of length 3 in the last dimension.",
-                 .api = {"linalg.cross"},
-                 .formula = Cross});
+  functions.Add({.signature = "(input: tensor)",
+                 .doc = "The lower triangular matrices l with l l* = input, of positive definite "
+                        "matrices: [..., n, n].\n\nOnly the lower halves are read. "
+                        "InvalidArgumentError if a matrix is not positive definite.",
+                 .api = {"linalg.cholesky", "compat.v1.cholesky"},
+                 .formula = Cholesky});
+  functions.Add({.signature = "(matrix: T, rhs: T, lower: bool = true, adjoint: bool = false)",
+                 .doc =
+                     "x of matrix x = rhs, or with `adjoint` of matrix* x = rhs: [..., n, n] and "
+                     "[..., n, k].\n\nOnly the lower (or upper) halves of the matrices are read.",
+                 .api = {"linalg.triangular_solve", "compat.v1.matrix_triangular_solve"},
+                 .formula = TriangularSolve});
+  functions.Add({.signature = "(chol: T, rhs: T)",
+                 .doc = "x of a x = rhs, where chol = cholesky(a): [..., n, n] and [..., n, k].",
+                 .api = {"linalg.cholesky_solve", "compat.v1.cholesky_solve"},
+                 .formula = CholeskySolve});
+  functions.Add({.signature = "(input: tensor, adjoint: bool = false)",
+                 .api = {"linalg.inv", "compat.v1.matrix_inverse"},
+                 .op = "MatrixInverse"});
+  functions.Add({.signature = "(matrix: T, rhs: T, adjoint: bool = false)",
+                 .api = {"linalg.solve", "compat.v1.matrix_solve"},
+                 .op = "MatrixSolve"});
 }
 
 }  // namespace gyre

@@ -1,11 +1,11 @@
 // FunctionRegistry: public functions that are more than an op with its inputs (those have their
 // names in the registration of the op, OpRegistry::PublicNames): how an op is called, or a formula.
-// C++ has `gyre::xlogy` from here, Python `gyre.math.xlogy`, with their types and documentation.
+// C++ has `gyre::erfcinv` from here, Python `gyre.math.erfcinv`, with their types and documentation.
 //
-//   functions.Add({.signature = "(x: T, y: T)",
-//                  .doc = "x * log(y), and 0 where x is 0.",
-//                  .api = {"math.xlogy"},
-//                  .formula = Xlogy});
+//   functions.Add({.signature = "(x: tensor)",
+//                  .doc = "The inverse of erfc.",
+//                  .api = {"math.erfcinv"},
+//                  .formula = InverseErfc});
 //
 // A signature says what a function takes, in the words of Python:
 //
@@ -46,7 +46,7 @@ struct Parameter {
 };
 
 struct PublicFunction {
-  std::vector<std::string> names;  // its own first ("math.xlogy"), then others that it has
+  std::vector<std::string> names;  // its own first ("math.erfcinv"), then others that it has
   std::string doc;                 // one sentence, and perhaps more
   std::vector<Parameter> parameters;
   std::vector<std::string> results;  // empty: one

@@ -5,55 +5,12 @@
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
+#include "ops/linalg/band.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
 namespace {
-
-struct DiagAttrs {
-  explicit DiagAttrs(const Node& node) {
-    const std::string& align = NodeAttr<std::string>(node, "align");
-    left_super = align == "LEFT_LEFT" || align == "LEFT_RIGHT";
-    left_sub = align == "LEFT_LEFT" || align == "RIGHT_LEFT";
-  }
-  // Diagonals shorter than the longest stand at the left of their row: those above the main one,
-  // those below it.
-  bool left_super;
-  bool left_sub;
-};
-
-// The band [lower, upper] of diagonals, and the matrices that it is put into.
-struct Band {
-  int64_t lower;
-  int64_t upper;
-  int64_t rows;
-  int64_t columns;
-  int64_t max_length;  // row length of the input
-
-  int64_t count() const { return upper - lower + 1; }
-  // Where diagonal d starts in its row of the input.
-  int64_t Start(int64_t d, const DiagAttrs& attrs) const {
-    const bool left = (d >= 0 && attrs.left_super) || (d <= 0 && attrs.left_sub);
-    const int64_t length =
-        std::min(rows + std::min<int64_t>(d, 0), columns - std::max<int64_t>(d, 0));
-    return left ? 0 : max_length - length;
-  }
-};
-
-absl::Status BandLimits(absl::Span<const int64_t> k, Band& band) {
-  if (k.empty() || k.size() > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("k must have one or two elements, but has ", k.size()));
-  }
-  band.lower = k.front();
-  band.upper = k.back();
-  if (band.lower > band.upper) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "k's lower limit must not exceed its upper one, but ", band.lower, " > ", band.upper));
-  }
-  return absl::OkStatus();
-}
 
 // Fills in what `rows` and `columns` leave open (-1): as small as the diagonals allow, and square
 // if both are. Diagonals of the band may lie outside of the matrix: they have no elements.
@@ -88,7 +45,11 @@ absl::StatusOr<Band> BandInputs(const KernelContext& ctx) {
     return absl::InvalidArgumentError("diagonal must have at least one dimension, but is a scalar");
   }
   Band band;
-  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> k, ctx.IntVector(1, "k"));
+  const bool is_plain = ctx.num_inputs() == 1;  // of the main diagonal, and square
+  std::vector<int64_t> k = {0};
+  if (!is_plain) {
+    GYRE_ASSIGN_OR_RETURN(k, ctx.IntVector(1, "k"));
+  }
   GYRE_RETURN_IF_ERROR(BandLimits(k, band));
   band.max_length = diagonal.dim(diagonal.rank() - 1);
   if (band.count() > 1 &&
@@ -97,8 +58,11 @@ absl::StatusOr<Band> BandInputs(const KernelContext& ctx) {
         absl::StrCat("diagonal must hold ", band.count(), " diagonals, for k = ", band.lower,
                      " to ", band.upper, ", but its shape is ", diagonal.shape().ToString()));
   }
-  GYRE_ASSIGN_OR_RETURN(const int64_t rows, ctx.IntScalar(2, "num_rows"));
-  GYRE_ASSIGN_OR_RETURN(const int64_t columns, ctx.IntScalar(3, "num_cols"));
+  int64_t rows = -1, columns = -1;
+  if (!is_plain) {
+    GYRE_ASSIGN_OR_RETURN(rows, ctx.IntScalar(2, "num_rows"));
+    GYRE_ASSIGN_OR_RETURN(columns, ctx.IntScalar(3, "num_cols"));
+  }
   GYRE_RETURN_IF_ERROR(MatrixSize(rows, columns, band));
   return band;
 }
@@ -120,10 +84,10 @@ void FillRow(const Band& band, const DiagAttrs& attrs, const E* from, const E& p
 absl::Status MatrixDiag(KernelContext& ctx, const DiagAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Band band, BandInputs(ctx));
   const Tensor& diagonal = ctx.input(0);
-  const Tensor& padding = ctx.input(4);
-  if (padding.rank() != 0) {
+  const bool has_padding = ctx.num_inputs() > 4;
+  if (has_padding && ctx.input(4).rank() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "padding_value must be a scalar, but its shape is ", padding.shape().ToString()));
+        "padding_value must be a scalar, but its shape is ", ctx.input(4).shape().ToString()));
   }
   Dims dims(diagonal.shape().dims().begin(),
             diagonal.shape().dims().end() - (band.count() > 1 ? 2 : 1));
@@ -136,7 +100,7 @@ absl::Status MatrixDiag(KernelContext& ctx, const DiagAttrs& attrs) {
     GYRE_RETURN_IF_ERROR(VisitElement(diagonal.dtype(), [&](auto tag) -> absl::Status {
       using E = typename decltype(tag)::type;
       const E* from = static_cast<const E*>(diagonal.raw_data());
-      const E pad = *static_cast<const E*>(padding.raw_data());
+      const E pad = has_padding ? *static_cast<const E*>(ctx.input(4).raw_data()) : E();
       E* to = static_cast<E*>(out.mutable_raw_data());
       Mover<E> mover(ctx, out);
       GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
@@ -150,6 +114,18 @@ absl::Status MatrixDiag(KernelContext& ctx, const DiagAttrs& attrs) {
     }));
   }
   ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status PlainMatrixDiagShape(ShapeContext& c) {
+  const PartialShape& diagonal = c.input(0);
+  if (!diagonal.has_rank()) return absl::OkStatus();
+  if (diagonal.rank() < 1) {
+    return absl::InvalidArgumentError("diagonal must have at least one dimension, but is a scalar");
+  }
+  Dims dims(diagonal.dims().begin(), diagonal.dims().end());
+  dims.push_back(dims.back());
+  c.set_output(0, PartialShape(std::move(dims)));
   return absl::OkStatus();
 }
 
@@ -182,13 +158,13 @@ absl::Status MatrixDiagShape(ShapeContext& c) {
 
 // The diagonal's elements are numbered and their numbers put into a matrix in their place: they say
 // where each element of the matrix comes from, -1 (from none) for padding.
-void MatrixDiagGradient(GradientContext& g) {
+void MatrixDiagV3Gradient(GradientContext& g) {
   if (!g.wants(0) && !g.wants(4)) return;
   ExprBuilder& b = g.builder();
   const Expr dims = g.input_dims(0);
   const Expr count = g.op("Prod", {dims, b.Int(0)});
   const Expr numbers = Reshape(g.op("Range", {b.Int(0), count, b.Int(1)}), dims);
-  const std::string align = g.attr<std::string>("align", "RIGHT_LEFT");
+  const std::string align = g.attr<std::string>("align", "LEFT_LEFT");
   const Expr origins = g.op(
       "MatrixDiagV3", {numbers, g.input(1), g.input(2), g.input(3), b.Int(-1)}, {{"align", align}});
   if (g.wants(0)) {
@@ -201,16 +177,38 @@ void MatrixDiagGradient(GradientContext& g) {
   }
 }
 
+void PlainMatrixDiagGradient(GradientContext& g) { g.Add(0, g.op("MatrixDiagPart", {g.grad()})); }
+
 }  // namespace
 
 void RegisterMatrixDiagV3(OpRegistry& ops) {
+  for (const absl::string_view name : {"MatrixDiag", "BatchMatrixDiag"}) {
+    ops.Add({
+        .schema = absl::StrCat(name, "(diagonal: T) -> output: T {T: type}"),
+        .doc = "Square matrices with the given diagonals, and zeros elsewhere.",
+        .shape = PlainMatrixDiagShape,
+        .gradient = {PlainMatrixDiagGradient},
+        .batch = {batch::Stacked},
+        .kernel = Compute<&MatrixDiag>(),
+    });
+  }
+  ops.Add({
+      .schema = "MatrixDiagV2(diagonal: T, k: int32, num_rows: int32, num_cols: int32, "
+                "padding_value: T) -> output: T {T: type}",
+      .doc =
+          "Matrices with the given diagonals, from the left of their rows, and padding elsewhere.",
+      .shape = MatrixDiagShape,
+      .gradient = {MatrixDiagV3Gradient},
+      .batch = {batch::FirstStacked},
+      .kernel = Compute<&MatrixDiag>(),
+  });
   ops.Add({
       .schema = "MatrixDiagV3(diagonal: T, k: int32, num_rows: int32, num_cols: int32, "
                 "padding_value: T) -> output: T {T: type; align: {'LEFT_RIGHT', 'RIGHT_LEFT', "
                 "'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'}",
       .doc = "Matrices with the given diagonals, and padding elsewhere.",
       .shape = MatrixDiagShape,
-      .gradient = {MatrixDiagGradient},
+      .gradient = {MatrixDiagV3Gradient},
       .batch = {batch::FirstStacked},
       .kernel = Compute<&MatrixDiag>(),
   });

@@ -55,6 +55,58 @@ _LINALG = (
     "matrix_transpose",
     "global_norm",
 )
+_DECOMPOSITIONS = (
+    "qr",
+    "svd",
+    "eigh",
+    "eigvalsh",
+    "eig",
+    "eigvals",
+    "slogdet",
+    "logdet",
+    "lu",
+    "lu_reconstruct",
+    "lu_solve",
+    "lu_matrix_inverse",
+    "lstsq",
+    "pinv",
+    "matrix_rank",
+    "expm",
+    "tridiagonal_solve",
+    "tridiagonal_matmul",
+)
+_WINDOWS = (
+    "hann_window",
+    "hamming_window",
+    "kaiser_window",
+    "kaiser_bessel_derived_window",
+    "vorbis_window",
+    "frame",
+    "overlap_and_add",
+    "linear_to_mel_weight_matrix",
+)
+_SPECTRAL = (
+    "rfft",
+    "rfft2d",
+    "rfft3d",
+    "irfft",
+    "irfft2d",
+    "irfft3d",
+    "fftnd",
+    "ifftnd",
+    "rfftnd",
+    "irfftnd",
+    "fftshift",
+    "ifftshift",
+    "stft",
+    "inverse_stft",
+    "inverse_stft_window_fn",
+    "dct",
+    "idct",
+    "mdct",
+    "inverse_mdct",
+    "mfccs_from_log_mel_spectrograms",
+)
 _RANDOM = (
     "normal",
     "truncated_normal",
@@ -89,10 +141,9 @@ NAMES = {
             "clip_by_global_norm",
         )
     },
-    **{
-        f"linalg.{name}": f"{_I}composed.cholesky:{name}"
-        for name in ("cholesky", "cholesky_solve", "triangular_solve")
-    },
+    **{f"linalg.{name}": f"{_I}ops.decompositions:{name}" for name in _DECOMPOSITIONS},
+    **{f"signal.{name}": f"{_I}ops.windows:{name}" for name in _WINDOWS},
+    **{f"signal.{name}": f"{_I}ops.spectral:{name}" for name in _SPECTRAL},
     **{f"random.{name}": f"{_I}random:{name}" for name in _RANDOM},
     "random.gamma": _I + "composed.random:gamma",
     "random.poisson": _I + "composed.random:poisson",

@@ -10,8 +10,8 @@ from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import (
     call,
     call_list,
+    calls,
     convert_to_tensor,
-    dims_tensor,
     rank_of,
     same_dtype,
     within_rank,
@@ -152,7 +152,7 @@ def norm(
     tensor: TensorLike, ord: Any = "euclidean", axis=None, keepdims=None, name: str | None = None
 ) -> Tensor:
     """The norm of vectors (axis None or an int) or matrices (a pair): "euclidean" (or "fro"), inf,
-    1, 2, or any p > 0 for vectors; "fro", 1 and inf for matrices."""
+    1, 2, or any p > 0 for vectors; "fro", 1, 2 and inf for matrices."""
     x = convert_to_tensor(tensor)
     keep = bool(keepdims)
     size = table.abs(x)
@@ -162,6 +162,13 @@ def norm(
     if matrix:
         rank = rank_of(x, "norm", "tensor", least=2)
         rows, columns = (within_rank(i, rank, "norm") for i in axis)
+        if ord == 2:
+            turned = _axes_last(x, rank, rows, columns)
+            values = table.real(calls("Svd", turned, compute_uv=False)[0])
+            result = reduce_max(values, -1)
+            for axis in sorted((rows, columns)) if keep else ():
+                result = call("ExpandDims", result, axis)
+            return result
         if ord not in (1, float("inf")):
             raise NotImplementedError(f"norm of matrices: ord {ord!r} is not supported.")
         summed, largest = (rows, columns) if ord == 1 else (columns, rows)
@@ -174,6 +181,12 @@ def norm(
     if not isinstance(ord, (int, float)) or ord <= 0:
         raise ValueError(f"norm: ord {ord!r} is not supported.")
     return call("Pow", reduce_sum(call("Pow", size, ord), axis, keep), 1.0 / ord, name=name)
+
+
+def _axes_last(x, rank: int, rows: int, columns: int):
+    """The tensor with these axes behind all others."""
+    others = [i for i in range(rank) if i not in (rows, columns)]
+    return call("Transpose", x, [*others, rows, columns])
 
 
 def diag(
@@ -202,69 +215,38 @@ def diag(
 def diag_part(
     input: TensorLike, name: str = "diag_part", k=0, padding_value=0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """The diagonal k of matrices: [..., m, n] gives [..., length]. Bands of diagonals are not
-    supported (NotImplementedError). ValueError: no matrices."""
-    del padding_value, align
-    if not hasattr(k, "__index__"):
-        raise NotImplementedError("diag_part of several diagonals is not supported.")
-    x = convert_to_tensor(input)
-    rows, columns = _sizes_of_matrices(x, "diag_part")
-    down, right = max(-int(k), 0), max(int(k), 0)
-    length = call("Minimum", call("Sub", rows, down), call("Sub", columns, right))
-    steps = call("Range", 0, length, 1)
-    flat = call(
-        "Reshape",
-        x,
-        call_list(
-            "ConcatV2", [reshape.slice_vector(call("Shape", x), 0, -2), dims_tensor([-1])], 0
-        ),
-    )
-    places = call(
-        "AddV2", call("Mul", call("AddV2", steps, down), columns), call("AddV2", steps, right)
-    )
-    return call("GatherV2", flat, places, -1, name=name)
+    """The diagonal k of matrices: [..., m, n] gives [..., length]; of a pair (lowest, highest) of
+    numbers all between, from the highest down: [..., count, length], with padding. ValueError: no
+    matrices."""
+    x = _matrices(input, "diag_part")
+    padding = _gyre.convert(padding_value, x.dtype)
+    return call("MatrixDiagPartV3", x, k, padding, align=align, name=name)
 
 
-def _sizes_of_matrices(x, function: str):
-    """The numbers of rows and columns. ValueError: no matrices."""
+def _matrices(value, function: str):
+    """A tensor. ValueError: it is known to be no matrices."""
+    x = convert_to_tensor(value)
     if x._dims is not None:
         rank_of(x, function, "input", least=2)
-    shape = call("Shape", x)
-    return [call("StridedSlice", shape, [i], [0], [1], shrink_axis_mask=1) for i in (-2, -1)]
+    return x
 
 
 def set_diag(
     input: TensorLike, diagonal: TensorLike, name: str = "set_diag", k=0, align: str = "RIGHT_LEFT"
 ) -> Tensor:
-    """Matrices with diagonal k replaced."""
-    del align
+    """Matrices with diagonal k, or a band of them, replaced."""
     x, diagonal = same_dtype([input, diagonal])
-    rows, columns = _sizes_of_matrices(x, "set_diag")
-    values = call("MatrixDiagV3", diagonal, k, rows, columns, _gyre.convert(0, x.dtype))
-    return call("SelectV2", _on_diagonal(rows, columns, int(k)), values, x, name=name)
-
-
-def _on_diagonal(rows, columns, k):
-    row = call("ExpandDims", call("Range", 0, rows, 1), 1)
-    return call("Equal", call("AddV2", row, k), call("Range", 0, columns, 1))
+    return call("MatrixSetDiagV3", _matrices(x, "set_diag"), diagonal, k, align=align, name=name)
 
 
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of shape diagonal.shape * 2 with the elements on its diagonal, zeros elsewhere."""
-    x = convert_to_tensor(diagonal)
-    flat = call("Reshape", x, [-1])
-    shape = call("Shape", x)
-    return call("Reshape", diag(flat), call("ConcatV2", [shape, shape], 0), name=name)
+    return call("Diag", convert_to_tensor(diagonal), name=name)
 
 
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of tensor_diag: input of shape s + s gives s."""
-    x = convert_to_tensor(input)
-    half = rank_of(x, "tensor_diag_part", "input") // 2
-    shape = reshape.slice_vector(call("Shape", x), 0, half)
-    size = call("Prod", shape, 0)
-    matrix = call("Reshape", x, call("Pack", [size, size]))
-    return call("Reshape", diag_part(matrix), shape, name=name)
+    return call("DiagPart", convert_to_tensor(input), name=name)
 
 
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
