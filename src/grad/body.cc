@@ -122,6 +122,7 @@ Expr GradientBody::Zero(Endpoint e) {
     return back_.Op("TensorListReserve", {back_.Int(-1), Forward(length.ok() ? *length : e)},
                     {{"element_dtype", kind.dtype}});
   }
+  if (kind.IsRagged()) return back_.Op("ZerosLike", {Forward(e)});
   if (dtype == DType::kVariant || dtype == DType::kInvalid) {
     back_.Fail(absl::UnimplementedError(absl::StrCat("a gradient of zero is needed for '",
                                                      original_.EndpointName(e),
