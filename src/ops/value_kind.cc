@@ -52,8 +52,6 @@ std::string KindText(const ValueKind& kind) {
       return "optional";
     case Type::kGradientArray:
       return "gradients";
-    case Type::kRagged:
-      return "ragged";
     case Type::kFlow:
       return absl::StrCat("flow ", DTypeName(kind.dtype));
     case Type::kList: {
@@ -66,7 +64,6 @@ std::string KindText(const ValueKind& kind) {
 
 ValueKind ParseKind(absl::string_view text) {
   if (text == "gradients") return {Type::kGradientArray, DType::kInvalid, {}};
-  if (text == "ragged") return {Type::kRagged, DType::kInvalid, {}};
   if (text == "optional") return {Type::kOptional, DType::kInvalid, {}};
   const std::vector<absl::string_view> words = absl::StrSplit(text, absl::MaxSplits(' ', 2));
   const DType dtype =

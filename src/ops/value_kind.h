@@ -1,6 +1,6 @@
 // ValueKind: what stands behind a value that is not a plain tensor.
 //
-// A variant may be a list, an optional or ragged rows; a scalar float may be the flow of a TensorArray, which
+// A variant may be a list or an optional; a scalar float may be the flow of a TensorArray, which
 // its ops hand from one to the next to say in which order they come. Each has another kind of
 // gradient. Of a handle it says whether it is one of an array of gradients. Followed through
 // programs by analysis/value_kinds.h; the shape of a list's elements is shape inference's
@@ -17,7 +17,7 @@
 namespace gyre {
 
 struct ValueKind {
-  enum class Type : uint8_t { kOther, kFlow, kList, kOptional, kGradientArray, kRagged };
+  enum class Type : uint8_t { kOther, kFlow, kList, kOptional, kGradientArray };
   Type type = Type::kOther;
   DType dtype = DType::kInvalid;  // of the elements of an array or list
   // Of a list: what its elements are, if known; of an optional: all components.
@@ -26,8 +26,6 @@ struct ValueKind {
   bool IsFlow() const { return type == Type::kFlow; }
   bool IsList() const { return type == Type::kList; }
   bool IsOptional() const { return type == Type::kOptional; }
-  // Ragged rows (RaggedTensorToVariant), or a tensor of such.
-  bool IsRagged() const { return type == Type::kRagged; }
   // A handle: of the array in which an imported graph adds up the gradients of another one.
   bool IsGradientArray() const { return type == Type::kGradientArray; }
   friend bool operator==(const ValueKind& a, const ValueKind& b) = default;
@@ -46,7 +44,7 @@ void JoinRow(KindRow& a, const KindRow& b);
 // a loop come to an end.
 ValueKind CutToDepth(ValueKind kind);
 
-// In words: "", "optional", "gradients", "ragged", "flow float32", "list float64", "list variant list
+// In words: "", "optional", "gradients", "flow float32", "list float64", "list variant list
 // float64". What is in an optional is not said.
 std::string KindText(const ValueKind& kind);
 // Of a text that KindText has not written: kOther.

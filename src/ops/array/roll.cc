@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/array/integers.h"
@@ -94,6 +95,11 @@ void RollGradient(GradientContext& g) {
   g.Add(0, g.op("Roll", {g.grad(), g.op("Neg", {g.input(1)}), g.input(2)}));
 }
 
+absl::Status RollBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSameFrom(1));
+  return c.Emit({c.stacked(0), c.input(1), c.shifted_axes(2)});
+}
+
 }  // namespace
 
 void RegisterRoll(OpRegistry& ops) {
@@ -105,6 +111,7 @@ void RegisterRoll(OpRegistry& ops) {
            .traits = {.moves_elements = true},
            .shape = RollShape,
            .gradient = {RollGradient},
+           .batch = {RollBatch},
            .kernel = Compute<ComputeRoll>()});
 }
 

@@ -34,8 +34,7 @@ KindRow List(const Node& node, const KindRow& inputs) {
   KindRow kinds(node.num_outputs());
   const DType dtype = ElementType(node, "element_dtype");
   if (!TakesList(inputs)) {
-    const bool has_ragged = !inputs.empty() && inputs[0].IsRagged();
-    kinds[0] = {ValueKind::Type::kList, dtype, {has_ragged ? inputs[0] : ValueKind()}};
+    kinds[0] = {ValueKind::Type::kList, dtype, {ValueKind()}};
     return kinds;
   }
   kinds[0] = inputs[0];

@@ -409,10 +409,7 @@ absl::Status GradShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-// A ragged tensor, or rows of one.
-KindRow RaggedKinds(const Node& node, const KindRow&) {
-  return KindRow(node.num_outputs(), {ValueKind::Type::kRagged, DType::kInvalid, {}});
-}
+// A variant that is neither a list nor an optional, and tensors.
 KindRow PlainKinds(const Node& node, const KindRow&) { return KindRow(node.num_outputs()); }
 
 // The values of the gradients of all rows.
@@ -461,7 +458,7 @@ void RegisterRaggedRows(OpRegistry& ops) {
            .doc = "A ragged tensor in a variant, or its rows in a vector of variants.",
            .shape = ToVariantShape,
            .gradient = {ToVariantGradient},
-           .kinds = RaggedKinds,
+           .kinds = PlainKinds,
            .kernel = ForTypes<ToVariantKernel, IndexTypes>("Tsplits")});
   ops.Add({.schema = "RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: "
                      "output_ragged_rank * Tsplits, output_dense_values: Tvalues "

@@ -50,10 +50,7 @@ struct CsvAttrs {
 // Takes a line apart, field by field.
 class Line {
  public:
-  Line(absl::string_view text, const CsvAttrs& attrs) : rest_(text), attrs_(attrs) {
-    if (!rest_.empty() && rest_.back() == '\n') rest_.remove_suffix(1);
-    if (!rest_.empty() && rest_.back() == '\r') rest_.remove_suffix(1);
-  }
+  Line(absl::string_view text, const CsvAttrs& attrs) : rest_(text), attrs_(attrs) {}
 
   // False behind the last one.
   absl::StatusOr<bool> Next(std::string& field) {

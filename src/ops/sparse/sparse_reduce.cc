@@ -33,7 +33,7 @@ absl::StatusOr<Reduction> ReductionInput(const KernelContext& ctx, bool keep_dim
   for (int64_t& axis : axes) {
     GYRE_ASSIGN_OR_RETURN(axis, ResolveAxis(axis, rank, "reduction_axes"));
   }
-  ReducedDims reduced(rank, axes.empty());  // without any, all
+  ReducedDims reduced(rank, false);
   for (const int64_t axis : axes) reduced[axis] = true;
   GYRE_ASSIGN_OR_RETURN(const Shape whole, Shape::Make(in.shape));
   Reduction result{ReducedShape(whole, reduced, keep_dims), {}};
@@ -143,7 +143,7 @@ absl::Status DenseShape(ShapeContext& c) {
   const auto shape = c.input_ints(2), axes = c.input_ints(3);
   if (!shape || !axes) return absl::OkStatus();
   const auto rank = static_cast<int>(shape->size());
-  ReducedDims reduced(rank, axes->empty());
+  ReducedDims reduced(rank, false);
   for (const int64_t axis : *axes) {
     GYRE_ASSIGN_OR_RETURN(const int d, shape::Axis(axis, rank));
     reduced[d] = true;
@@ -170,13 +170,11 @@ void SumGradient(GradientContext& g) {
   const Expr rank = g.op("Size", {shape});
   const Expr given = Reshape(g.input(3), b.Ints({-1}));
   const Expr all = g.op("Range", {b.Int(0), rank, b.Int(1)});
-  const Expr is_any = g.op("Greater", {g.op("Size", {given}), b.Int(0)});
-  // Axes may be negative, or missing for all of them.
+  // Axes may be negative.
   const Expr axes = g.op("FloorMod", {given + rank, g.op("Maximum", {rank, b.Int(1)})});
   const Expr ones = OnesLike(Cast(axes, DType::kInt64));
-  const Expr some = g.builder().Ops("DynamicStitch", {all, axes, shape, ones},
+  const Expr kept = g.builder().Ops("DynamicStitch", {all, axes, shape, ones},
                                     AttrMap{{"N", int64_t{2}}}, 1)[0];
-  const Expr kept = Where(is_any, some, OnesLike(shape));
   const Expr scale = g.op("FloorDiv", {shape, g.op("Maximum", {kept, b.Scalar(DType::kInt64, 1)})});
   const Expr index =
       g.op("FloorDiv", {g.input(0), g.op("Maximum", {scale, b.Scalar(DType::kInt64, 1)})});

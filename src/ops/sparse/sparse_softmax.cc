@@ -26,7 +26,7 @@ void SoftmaxOf(const T* values, int64_t begin, int64_t end, T* out) {
 }
 
 template <typename T>
-struct SoftmaxKernel {
+struct SparseSoftmaxKernel {
   static absl::Status Run(KernelContext& ctx) {
     GYRE_ASSIGN_OR_RETURN(const SparseInput in, SparseInputAt(ctx, 0, 1, 2, "sp_"));
     if (in.rank() < 2) {
@@ -77,7 +77,7 @@ void RegisterSparseSoftmax(OpRegistry& ops) {
            .doc = "Softmax of the values in each row of a sparse tensor.",
            .shape = SoftmaxShape,
            .gradient = {SoftmaxGradient},
-           .kernel = ForTypes<SoftmaxKernel, FloatTypes>("T")});
+           .kernel = ForTypes<SparseSoftmaxKernel, FloatTypes>("T")});
 }
 
 }  // namespace gyre

@@ -29,7 +29,7 @@ void SplitAtAny(absl::string_view text, absl::string_view separators, bool skip_
   }
 }
 
-// As Python's str.split. `limit` <= 0: as many as there are.
+// As Python's str.split; of `limit` parts, the rest is one more. `limit` < 0: as many as there are.
 void SplitAtSpace(absl::string_view text, int64_t limit, Parts& parts) {
   text = absl::StripLeadingAsciiWhitespace(text);
   for (int64_t n = 0; !text.empty();) {
@@ -129,7 +129,9 @@ absl::Status SplitV2(KernelContext& ctx, const SplitV2Attrs& attrs) {
   GYRE_RETURN_IF_ERROR(CheckInputs(ctx, "sep"));
   const std::string& separator = ctx.input(1).scalar<std::string>();
   return SplitAll(ctx, [&](const std::string& text, Parts& parts) {
-    if (separator.empty()) {
+    if (attrs.limit == 0) {
+      parts.push_back(text);
+    } else if (separator.empty()) {
       SplitAtSpace(text, attrs.limit, parts);
     } else {
       SplitAt(text, separator, attrs.limit, parts);

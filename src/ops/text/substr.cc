@@ -48,9 +48,9 @@ struct SubstrAttrs {
           absl::StrCat("pos ", pos, " is out of range for the string '",
                        absl::Utf8SafeCEscape(text.substr(0, 100)), "'"));
     }
-    // A negative length takes all that follows.
-    if (len < 0) return text.substr(begin);
+    // A negative length takes all bytes that follow, but no characters.
     if (!of_characters) return text.substr(begin, static_cast<size_t>(len));
+    if (len < 0) return absl::string_view();
     return text.substr(begin, After(text, begin, static_cast<uint64_t>(len)) - begin);
   }
 };

@@ -2,8 +2,8 @@
 
 #include <iconv.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -64,30 +64,12 @@ class ByteReader final : public CharacterReader {
   const int32_t limit_;
 };
 
-enum class Order : uint8_t { kBig, kLittle, kMarked };  // kMarked: by a mark, or else big
-
 class Utf16Reader final : public CharacterReader {
  public:
-  explicit Utf16Reader(Order order) : order_(order) {}
-  void Begin(absl::string_view text) override {
-    rest_ = text;
-    is_little_ = order_ == Order::kLittle;
-    mark_ = 0;
-    if (order_ != Order::kMarked || text.size() < 2) return;
-    const int32_t first = Unit(0);
-    if (first != 0xfeff && first != 0xfffe) return;
-    is_little_ = first == 0xfffe;
-    if (text.size() == 2) {
-      rest_ = {};
-    } else {
-      rest_.remove_prefix(2);
-      mark_ = 2;
-    }
-  }
+  explicit Utf16Reader(bool is_little) : is_little_(is_little) {}
   Character Next() override {
-    Character character = Read();
+    const Character character = Read();
     rest_.remove_prefix(character.size);
-    character.size += std::exchange(mark_, 0);
     return character;
   }
 
@@ -107,26 +89,17 @@ class Utf16Reader final : public CharacterReader {
     return {0x10000 + ((first & 0x3ff) << 10) + (second & 0x3ff), false, 4};
   }
 
-  const Order order_;
-  bool is_little_ = false;
-  size_t mark_ = 0;  // bytes of a mark in front of the first character
+  const bool is_little_;
 };
 
 class Utf32Reader final : public CharacterReader {
  public:
-  explicit Utf32Reader(Order order) : order_(order) {}
-  void Begin(absl::string_view text) override {
-    rest_ = text;
-    is_little_ = order_ == Order::kLittle;
-    if (order_ != Order::kMarked || text.size() < 4) return;
-    const uint32_t first = Unit();
-    if (first != 0xfeff && first != 0xfffe0000) return;
-    is_little_ = first != 0xfeff;
-    rest_.remove_prefix(4);
-  }
+  explicit Utf32Reader(bool is_little) : is_little_(is_little) {}
   Character Next() override {
     const size_t size = std::min<size_t>(4, rest_.size());
-    const uint32_t code = size == 4 ? Unit() : 0xffffffff;
+    uint32_t code = size < 4 ? 0xffffffff : 0;
+    for (size_t i = 0; i < 4 && size == 4; ++i)
+      code = code << 8 | ByteOf(rest_, is_little_ ? 3 - i : i);
     rest_.remove_prefix(size);
     if (code > 0x10ffff || !IsScalarValue(static_cast<int32_t>(code)))
       return {kUnknown, true, size};
@@ -134,15 +107,7 @@ class Utf32Reader final : public CharacterReader {
   }
 
  private:
-  uint32_t Unit() const {
-    uint32_t code = 0;
-    for (size_t i = 0; i < 4; ++i)
-      code = code << 8 | ByteOf(rest_, is_little_ ? 3 - i : i);
-    return code;
-  }
-
-  const Order order_;
-  bool is_little_ = false;
+  const bool is_little_;
 };
 
 // By iconv, a character at a time.
@@ -203,13 +168,9 @@ absl::StatusOr<std::unique_ptr<CharacterReader>> MakeReader(absl::string_view en
   if (name == "utf8") {
     reader = std::make_unique<Utf8Reader>();
   } else if (name == "utf16be" || name == "utf16" || name == "utf16le") {
-    reader = std::make_unique<Utf16Reader>(name == "utf16be"  ? Order::kBig
-                                           : name == "utf16le" ? Order::kLittle
-                                                               : Order::kMarked);
+    reader = std::make_unique<Utf16Reader>(name == "utf16le");
   } else if (name == "utf32be" || name == "utf32" || name == "utf32le") {
-    reader = std::make_unique<Utf32Reader>(name == "utf32be"  ? Order::kBig
-                                           : name == "utf32le" ? Order::kLittle
-                                                               : Order::kMarked);
+    reader = std::make_unique<Utf32Reader>(name == "utf32le");
   } else if (name == "usascii" || name == "ascii") {
     reader = std::make_unique<ByteReader>(0x80);
   } else if (name == "iso88591" || name == "latin1") {

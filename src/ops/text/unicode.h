@@ -24,7 +24,7 @@ class CharacterReader {
     size_t size;        // in bytes; not 0
   };
   virtual ~CharacterReader() = default;
-  // Before the first character of a text. `text` stays as it is until the next Begin.
+  // Before the first character of a text, which stays as it is until the next Begin.
   virtual void Begin(absl::string_view text) { rest_ = text; }
   bool AtEnd() const { return rest_.empty(); }
   // Requirement: !AtEnd().
@@ -35,7 +35,7 @@ class CharacterReader {
 };
 
 // INVALID_ARGUMENT for an encoding that is not known. Names as in ICU: case and '-', '_' are of no
-// account.
+// account. UTF-16 and UTF-32 are big-endian unless they say LE; a mark is a character.
 absl::StatusOr<std::unique_ptr<CharacterReader>> MakeReader(absl::string_view encoding);
 
 enum class Encoding : uint8_t { kUtf8, kUtf16, kUtf32 };  // the latter two big-endian

@@ -18,11 +18,6 @@ struct EncodeAttrs {
   ErrorRules rules;
 };
 
-// A character that texts may exchange: no noncharacter (Unicode 15, section 23.7).
-bool IsCharacter(int32_t code) {
-  return IsScalarValue(code) && (code & 0xfffe) != 0xfffe && !(code >= 0xfdd0 && code <= 0xfdef);
-}
-
 template <typename Split>
 struct EncodeKernel {
   static absl::Status Run(KernelContext& ctx, const EncodeAttrs& attrs) {
@@ -56,7 +51,7 @@ struct EncodeKernel {
       for (int64_t at = splits[i]; at < splits[i + 1]; ++at) {
         if (at % 65536 == 65535) GYRE_RETURN_IF_ERROR(ctx.Poll());
         const absl::StatusOr<int32_t> code =
-            attrs.rules.Apply(codes[at], !IsCharacter(codes[at]));
+            attrs.rules.Apply(codes[at], !IsScalarValue(codes[at]));
         if (!code.ok()) {
           return absl::InvalidArgumentError(
               absl::StrCat("input_values[", at, "] = ", codes[at], " is no character of Unicode"));
