@@ -251,6 +251,7 @@ const std::set<std::string>& Others() {
       // Have no kernel for text.
       "Cast",
       "Einsum",
+      "SparseTensorDenseMatMul",
       "TensorScatterMax",
       "TensorScatterMin",
       "TensorScatterSub",

@@ -1,6 +1,6 @@
 // ListDiff: what one list has and another has not.
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "ir/shape_context.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -33,10 +33,11 @@ absl::Status Diff(KernelContext& ctx) {
   // Charged as about what the set takes.
   GYRE_ASSIGN_OR_RETURN(const Shape set_shape, Shape::Make({m, 2}));
   GYRE_RETURN_IF_ERROR(ctx.Allocate(DType::kComplex128, set_shape).status());
-  absl::flat_hash_set<decltype(Key(*y))> gone;
+  HashSet<decltype(Key(*y))> gone;
   for (int64_t i = 0; i < m; ++i) {
     if (i % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-    gone.insert(Key(y[i]));
+    const auto key = Key(y[i]);
+    if (key == key) gone.insert(key);  // a NaN is equal to nothing
   }
   GYRE_ASSIGN_OR_RETURN(Tensor kept, ctx.Allocate(DType::kInt64, Shape::Vector(n)));
   int64_t* place = kept.mutable_values<int64_t>().data();

@@ -326,6 +326,11 @@ struct FromVariantKernel {
 template <typename Split>
 struct ToVariantGradKernel {
   static absl::Status Run(KernelContext& ctx) {
+    if (ctx.input(2).rank() != 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("dense_values_shape must be a vector, but is of shape ",
+                       ctx.input(2).shape().ToString()));
+    }
     GYRE_ASSIGN_OR_RETURN(const Shape shape, ctx.ShapeInput(2, "dense_values_shape"));
     const DType dtype = ctx.output_dtype(0);
     const Tensor& encoded = ctx.input(0);

@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "tensor/text_charge.h"
 
 namespace gyre {
@@ -19,62 +18,26 @@ constexpr int64_t kKeysPerPoll = 1024;
 template <typename K>
 using KeyView = std::conditional_t<std::is_same_v<K, std::string>, absl::string_view, uint64_t>;
 
-// Distinct keys, each with its row: 0, 1, … The rows are what is hashed, by the keys that they have.
+// Distinct keys, each with its row: 0, 1, …
 template <typename K>
 class KeyIndex {
  public:
   using View = KeyView<K>;
 
-  KeyIndex() : rows_(0, Hash{this}, Equal{this}) {}
-  KeyIndex(const KeyIndex&) = delete;
-  KeyIndex& operator=(const KeyIndex&) = delete;
-
   int64_t size() const { return static_cast<int64_t>(keys_.size()); }
-  const K& key(int64_t row) const { return keys_[row]; }
+  const K& key(int64_t row) const { return *(keys_.begin() + row); }
   // -1: it is not there.
   int64_t Find(View key) const {
-    const auto it = rows_.find(Wanted{key});
-    return it == rows_.end() ? -1 : *it;
+    const auto it = keys_.find(key);
+    return it == keys_.end() ? -1 : it - keys_.begin();
   }
-  // Requirement: it is not there. Its row. Changes nothing where it throws.
-  int64_t Add(View key) {
-    rows_.reserve(keys_.size() + 1);
-    keys_.push_back(K(key));
-    rows_.insert(size() - 1);
-    return size() - 1;
-  }
+  // Requirement: it is not there. Its row is the last. Changes nothing where it throws.
+  void Add(View key) { keys_.insert(key); }
   // The last key takes the row of the one that goes.
-  void RemoveRow(int64_t row) {
-    const int64_t last = size() - 1;
-    rows_.erase(last);
-    if (row != last) {
-      rows_.erase(row);
-      keys_[row] = std::move(keys_[last]);
-      rows_.insert(row);
-    }
-    keys_.pop_back();
-  }
+  void RemoveRow(int64_t row) { keys_.erase(keys_.begin() + row); }
 
  private:
-  struct Wanted {
-    View key;
-  };
-  struct Hash {
-    using is_transparent = void;
-    const KeyIndex* index;
-    size_t operator()(int64_t row) const { return absl::HashOf(View(index->keys_[row])); }
-    size_t operator()(Wanted wanted) const { return absl::HashOf(wanted.key); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    const KeyIndex* index;
-    bool operator()(int64_t a, int64_t b) const { return a == b; }
-    bool operator()(int64_t row, Wanted w) const { return View(index->keys_[row]) == w.key; }
-    bool operator()(Wanted w, int64_t row) const { return View(index->keys_[row]) == w.key; }
-  };
-
-  std::vector<K> keys_;
-  absl::flat_hash_set<int64_t, Hash, Equal> rows_;
+  HashSet<K> keys_;  // in the order in which they came; a removal moves the last one
 };
 
 // Keys that are one number are seen as 64 bits; others of plain bytes, as text.

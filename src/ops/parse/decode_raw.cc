@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/kernel.h"
 #include "ops/registry.h"
 
@@ -84,7 +85,7 @@ absl::Status DecodeRaw(KernelContext& ctx, const RawAttrs& attrs) {
 }
 
 absl::Status DecodePaddedRaw(KernelContext& ctx, const RawAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(const int64_t width, ctx.IntScalar(1, "fixed_length"));
+  GYRE_ASSIGN_OR_RETURN(const int64_t width, IntegerScalar(ctx.input(1), "fixed_length"));
   if (width <= 0 || width % static_cast<int64_t>(DTypeSize(attrs.dtype)) != 0) {
     return absl::InvalidArgumentError(absl::StrCat("fixed_length must be positive and the size of "
                                                    "whole ",

@@ -2,18 +2,19 @@
 
 #include <cstring>
 
-#include "ops/parse/wire_reader.h"
 #include "tensor/text_charge.h"
+#include "wire/wire_reader.h"
 
 namespace gyre {
 namespace {
 
+using wire::WireReader;
 using Field = WireReader::Field;
 using Type = WireReader::Type;
 
 // Calls `visit(field)` for each field of a message with this number. False: malformed.
 template <typename Visit>
-bool ForFields(absl::string_view message, uint32_t number, const Visit& visit) {
+bool ForFields(absl::string_view message, int number, const Visit& visit) {
   WireReader reader(message);
   Field field;
   while (reader.Next(field)) {
@@ -42,7 +43,7 @@ int64_t CountValues(DType dtype, absl::string_view list) {
     }
     absl::string_view rest = field.bytes;
     for (uint64_t value; !rest.empty(); ++count) {
-      if (!WireReader::Varint(rest, value)) return false;
+      if (!wire::TakeVarint(rest, value)) return false;
     }
     return true;
   });
@@ -117,7 +118,7 @@ void ReadFeature(const Feature& feature, int64_t* values) {
       return true;
     }
     absl::string_view rest = field.bytes;
-    for (uint64_t value = 0; !rest.empty() && WireReader::Varint(rest, value);)
+    for (uint64_t value = 0; !rest.empty() && wire::TakeVarint(rest, value);)
       *values++ = static_cast<int64_t>(value);
     return true;
   });

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "base/hash_map.h"
 #include "gyre/core/dtype.h"
 
 namespace gyre {
@@ -19,7 +19,7 @@ struct Feature {
 };
 
 // Names of features that are wanted, and where each goes.
-using FeatureNames = absl::flat_hash_map<absl::string_view, size_t>;
+using FeatureNames = HashMap<absl::string_view, size_t>;
 
 // Finds the features of an Example; of one that stands there twice, the last. False: these bytes are
 // no Example.

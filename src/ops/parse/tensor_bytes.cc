@@ -7,19 +7,22 @@
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/mover.h"
-#include "ops/parse/wire_reader.h"
 #include "ops/registry.h"
 #include "tensor/text_charge.h"
+#include "wire/wire_reader.h"
 #include "ops/text/string_bytes.h"
 
 namespace gyre {
 namespace {
 
+using wire::PutBytes;
+using wire::PutNumber;
+using wire::WireReader;
 using Field = WireReader::Field;
 using Type = WireReader::Type;
 
 // Fields of a TensorProto.
-enum : uint32_t {
+enum : int {
   kDtype = 1,
   kShape = 2,
   kContent = 4,
@@ -35,17 +38,6 @@ enum : uint32_t {
   kUint32Val = 16,
   kUint64Val = 17,
 };
-
-void PutVarint(uint64_t value, std::string& to) {
-  for (; value >= 0x80; value >>= 7) to.push_back(static_cast<char>(value | 0x80));
-  to.push_back(static_cast<char>(value));
-}
-
-void PutBytes(uint32_t number, absl::string_view bytes, std::string& to) {
-  PutVarint(number << 3 | 2, to);
-  PutVarint(bytes.size(), to);
-  to.append(bytes.data(), bytes.size());
-}
 
 absl::Status Serialize(KernelContext& ctx) {
   const Tensor& t = ctx.input(0);
@@ -64,15 +56,11 @@ absl::Status Serialize(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, size));
   std::string bytes;
   bytes.reserve(static_cast<size_t>(size));
-  PutVarint(kDtype << 3, bytes);
-  PutVarint(static_cast<uint64_t>(t.dtype()), bytes);
+  PutNumber(kDtype, static_cast<uint64_t>(t.dtype()), bytes);
   std::string shape;
   for (const int64_t d : t.shape().dims()) {
     std::string dim;
-    if (d != 0) {  // as defaults are: not written
-      PutVarint(1 << 3, dim);
-      PutVarint(static_cast<uint64_t>(d), dim);
-    }
+    if (d != 0) PutNumber(1, static_cast<uint64_t>(d), dim);  // defaults are not written
     PutBytes(2, dim, shape);
   }
   PutBytes(kShape, shape, bytes);
@@ -114,7 +102,7 @@ absl::StatusOr<Shape> ParseShape(absl::string_view bytes) {
 }
 
 // The field that has the values of a type.
-uint32_t ValueField(DType dtype) {
+int ValueField(DType dtype) {
   switch (dtype) {
     case DType::kFloat:
       return kFloatVal;
@@ -163,7 +151,7 @@ class ValueReader {
         if (rest.size() < size_) return NoTensor();
         std::memcpy(&value, rest.data(), size_);
         rest.remove_prefix(size_);
-      } else if (!WireReader::Varint(rest, value)) {
+      } else if (!wire::TakeVarint(rest, value)) {
         return NoTensor();
       }
       GYRE_RETURN_IF_ERROR(Put(&value));
@@ -200,6 +188,10 @@ class ValueReader {
     auto texts = out_.mutable_values<std::string>();
     if (count_ >= texts.size() || field.type != Type::kBytes) return NoTensor();
     GYRE_RETURN_IF_ERROR(ChargeTextOf(ctx_, out_, HeapBytes(field.bytes.size())));
+    if ((since_poll_ += field.bytes.size() + 256) > (1 << 20)) {
+      since_poll_ = 0;
+      GYRE_RETURN_IF_ERROR(ctx_.Poll());
+    }
     texts[count_++].assign(field.bytes.data(), field.bytes.size());
     return absl::OkStatus();
   }
@@ -215,6 +207,7 @@ class ValueReader {
   size_t room_ = 0;   // values
   size_t count_ = 0;  // so far
   bool is_fixed_ = false;
+  size_t since_poll_ = 0;  // bytes of text
 };
 
 absl::Status Parse(KernelContext& ctx) {
@@ -253,7 +246,7 @@ absl::Status Parse(KernelContext& ctx) {
   } else {
     ValueReader values(ctx, out);
     WireReader again(bytes);
-    const uint32_t wanted = ValueField(dtype);
+    const int wanted = ValueField(dtype);
     while (again.Next(field)) {
       if (field.number == wanted) GYRE_RETURN_IF_ERROR(values.Take(field));
     }

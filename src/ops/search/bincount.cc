@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -53,7 +54,7 @@ struct Counter {
 template <typename I, typename T>
 absl::StatusOr<Counter<I, T>> CounterInput(const KernelContext& ctx, int numbers, int size,
                                            int weights) {
-  GYRE_ASSIGN_OR_RETURN(const int64_t n, ctx.IntScalar(size, "size"));
+  GYRE_ASSIGN_OR_RETURN(const int64_t n, IntegerScalar(ctx.input(size), "size"));
   if (n < 0) {
     return absl::InvalidArgumentError(absl::StrCat("size must not be negative, but is ", n));
   }

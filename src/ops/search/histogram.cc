@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -13,7 +14,7 @@ template <typename T>
 struct HistogramKernel {
   static absl::Status Run(KernelContext& ctx) {
     const Tensor& range = ctx.input(1);
-    GYRE_ASSIGN_OR_RETURN(const int64_t bins, ctx.IntScalar(2, "nbins"));
+    GYRE_ASSIGN_OR_RETURN(const int64_t bins, IntegerScalar(ctx.input(2), "nbins"));
     if (bins <= 0) {
       return absl::InvalidArgumentError(absl::StrCat("nbins must be positive, but is ", bins));
     }

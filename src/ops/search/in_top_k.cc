@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
 
@@ -59,7 +60,7 @@ struct InTopKKernel {
 template <typename T>
 struct InTopKV2Kernel {
   static absl::Status Run(KernelContext& ctx) {
-    GYRE_ASSIGN_OR_RETURN(const int64_t k, ctx.IntScalar(2, "k"));
+    GYRE_ASSIGN_OR_RETURN(const int64_t k, IntegerScalar(ctx.input(2), "k"));
     return Compare<T>(ctx, k);
   }
 };

@@ -1,8 +1,8 @@
 // SparseReduceSum, SparseReduceMax and their sparse forms: a sparse tensor reduced along dimensions.
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/array/integers.h"
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<std::pair<int64_t, T>>> Combine(const KernelContext& 
                                                           const Reduction& reduction) {
   using C = Combined<T, kMax>;
   const T* values = ctx.input(1).values<T>().data();
-  absl::flat_hash_map<int64_t, size_t> numbers;
+  HashMap<int64_t, size_t> numbers;
   std::vector<std::pair<int64_t, Accumulator<T>>> sums;
   for (size_t i = 0; i < reduction.places.size(); ++i) {
     if (i % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/reduction/numeric.h"
 #include "ops/registry.h"
 #include "ops/sparse/segment_inputs.h"
@@ -21,7 +22,7 @@ struct Kernels {
       if (grad.rank() < 1) {
         return absl::InvalidArgumentError("grad must have one dimension at least, but is a scalar");
       }
-      GYRE_ASSIGN_OR_RETURN(const int64_t rows, ctx.IntScalar(3, "output_dim0"));
+      GYRE_ASSIGN_OR_RETURN(const int64_t rows, IntegerScalar(ctx.input(3), "output_dim0"));
       if (rows < 0) {
         return absl::InvalidArgumentError(
             absl::StrCat("output_dim0 must not be negative, but is ", rows));

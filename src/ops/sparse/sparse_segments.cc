@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/reduction/numeric.h"
 #include "ops/registry.h"
 #include "ops/sparse/segment_inputs.h"
@@ -36,7 +37,7 @@ struct Kernels {
       }
       int64_t count = std::numeric_limits<int64_t>::max();
       if constexpr (kHasCount) {
-        GYRE_ASSIGN_OR_RETURN(count, ctx.IntScalar(3, "num_segments"));
+        GYRE_ASSIGN_OR_RETURN(count, IntegerScalar(ctx.input(3), "num_segments"));
         if (count < 0) {
           return absl::InvalidArgumentError(
               absl::StrCat("num_segments must not be negative, but is ", count));

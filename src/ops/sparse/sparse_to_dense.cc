@@ -77,6 +77,10 @@ absl::StatusOr<Tensor> PlacesInput(const KernelContext& ctx, const Shape& shape,
 }
 
 absl::Status ToDense(KernelContext& ctx, const ToDenseAttrs& attrs) {
+  if (ctx.input(1).rank() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output_shape must be a vector, but its shape is ", ctx.input(1).shape().ToString()));
+  }
   GYRE_ASSIGN_OR_RETURN(const Shape shape, ctx.ShapeInput(1, "output_shape"));
   GYRE_ASSIGN_OR_RETURN(const Tensor places, PlacesInput(ctx, shape, attrs.validate));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.input(2).dtype(), shape));

@@ -109,7 +109,7 @@ struct SegmentIds {
 
 absl::StatusOr<SegmentIds> SegmentsInput(const KernelContext& ctx) {
   const Tensor &input = ctx.input(0), &ids = ctx.input(1);
-  GYRE_ASSIGN_OR_RETURN(const int64_t num_segments, ctx.IntScalar(2, "num_segments"));
+  GYRE_ASSIGN_OR_RETURN(const int64_t num_segments, IntegerScalar(ctx.input(2), "num_segments"));
   if (num_segments < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_segments must not be negative, but is ", num_segments));

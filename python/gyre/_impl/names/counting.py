@@ -1,6 +1,6 @@
 """Counting values, and finding where they belong."""
 
-_C = "gyre._impl.ops.counting:"
+_C = "gyre._impl.text.counting:"
 NAMES = {
     "math.bincount": _C + "bincount",
     "histogram_fixed_width": _C + "histogram_fixed_width",

@@ -69,9 +69,9 @@ class _Plan:
                 return convert_to_tensor("" if feature.dtype.name == "string" else 0, feature.dtype)
             return _gyre.convert([], feature.dtype)
         value = convert_to_tensor(feature.default_value, feature.dtype)
-        if isinstance(feature, FixedLenSequenceFeature):
-            return call("Reshape", value, [])
-        return call("Reshape", value, self.dense_shape(key))
+        is_sequence = isinstance(feature, FixedLenSequenceFeature)
+        dims = [] if is_sequence else self.dense_shape(key)
+        return call("Reshape", value, _gyre.convert(dims, "int32"))
 
 
 def _parse(serialized, features: dict, names, name) -> dict:
