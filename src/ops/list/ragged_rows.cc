@@ -423,6 +423,11 @@ void ToVariantGradient(GradientContext& g) {
   const auto values = static_cast<int>(rank);
   if (!g.wants(values)) return;
   const bool by_row = g.attr<bool>("batched_input", false);
+  if (by_row && rank == 1) {  // of rows that nobody has read there is none
+    g.Add(values, g.op("RaggedTensorToVariantGradient", {g.grad(), g.input(0), g.input_dims(values)},
+                       AttrMap{{"Tvalues", g.input_dtype(values)}}));
+    return;
+  }
   const int64_t all = std::max<int64_t>(rank, by_row ? 1 : 0);
   const std::vector<Expr> parts = g.builder().Ops(
       "RaggedTensorFromVariant", {g.grad()},
@@ -432,6 +437,17 @@ void ToVariantGradient(GradientContext& g) {
               {"Tsplits", rank > 0 ? g.input_dtype(0) : DType::kInt64}},
       static_cast<int>(all) + 1);
   g.Add(values, Reshape(parts.back(), g.input_dims(values)));
+}
+
+// Of rows without ragged dimensions of their own, which is what the rule above asks for.
+void ToVariantGradGradient(GradientContext& g) {
+  if (!g.wants(0)) return;
+  if (g.input_shape(0).has_rank() && g.input_shape(0).rank() != 1) {
+    return g.Fail(absl::UnimplementedError(
+        "the gradient of RaggedTensorToVariantGradient takes a vector of variants"));
+  }
+  g.Add(0, g.op("RaggedTensorToVariant", {g.input(1), g.grad()},
+                AttrMap{{"RAGGED_RANK", int64_t{1}}, {"batched_input", true}}));
 }
 
 void FromVariantGradient(GradientContext& g) {
@@ -480,7 +496,7 @@ void RegisterRaggedRows(OpRegistry& ops) {
                      "type; Tsplits: {int32, int64} = int64}",
            .doc = "The gradient of the values that RaggedTensorToVariant takes.",
            .shape = GradShape,
-           .gradient = RefusesGradient("it is a gradient that another program wrote"),
+           .gradient = {ToVariantGradGradient},
            .kinds = PlainKinds,
            .kernel = ForTypes<ToVariantGradKernel, IndexTypes>("Tsplits")});
 }

@@ -78,22 +78,29 @@ absl::Status CwiseShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-// The indices of the elements of the dense tensor that the values have met.
+// The dimensions of the dense tensor behind a 1: there is one at least then.
+Expr DenseDims(GradientContext& g) {
+  const Expr one = Reshape(g.builder().Scalar(DType::kInt64, 1), g.builder().Ints({1}));
+  return g.op("ConcatV2", {one, Cast(g.input_dims(3), DType::kInt64), g.builder().Int(0)});
+}
+
+// The indices, in such a tensor, of the elements that the values have met.
 Expr DenseIndices(GradientContext& g) {
   ExprBuilder& b = g.builder();
-  const Expr one = b.Scalar(DType::kInt64, 1);
-  const Expr dims = Cast(g.input_dims(3), DType::kInt64);
-  const Expr added = g.op("Size", {g.input(2)}) - g.op("Size", {dims});
-  const Expr count = Reshape(added, b.Ints({1}));
-  const Expr tail = g.op("ConcatV2", {b.Ints({0}), count, b.Int(0)});
-  const Expr index = g.op("Slice", {g.input(0), tail, b.Ints({-1, -1})});
+  const Expr dims = DenseDims(g);
+  const Expr added = g.op("Size", {g.input(2)}) - g.op("Size", {dims}) + b.Int(1);
+  const Expr begin = g.op("ConcatV2", {b.Ints({0}), Reshape(added, b.Ints({1})), b.Int(0)});
+  const Expr own = g.op("Slice", {g.input(0), begin, b.Ints({-1, -1})});
+  const Expr first = ZerosLike(Sum(g.input(0), b.Int(1), /*keep_dims=*/true));
+  const Expr index = g.op("ConcatV2", {first, own, b.Int(1)});
   // 0 along dimensions of size 1.
-  return g.op("Minimum", {index, g.op("Maximum", {dims - one, b.Scalar(DType::kInt64, 0)})});
+  const Expr last = g.op("Maximum", {dims - b.Scalar(DType::kInt64, 1), b.Zero(DType::kInt64)});
+  return g.op("Minimum", {index, last});
 }
 
 void AddToDense(GradientContext& g, Expr index, Expr values) {
-  const Expr dims = Cast(g.input_dims(3), DType::kInt64);
-  g.Add(3, g.op("ScatterNd", {index, values, dims}));
+  const Expr sums = g.op("ScatterNd", {index, values, DenseDims(g)});
+  g.Add(3, Reshape(sums, g.input_dims(3)));
 }
 
 template <Cwise kOp>
@@ -104,7 +111,7 @@ void CwiseGradient(GradientContext& g) {
     if (g.wants(1)) g.Add(1, g.grad());
     if (g.wants(3)) AddToDense(g, index, g.grad());
   } else {
-    const Expr met = g.op("GatherNd", {g.input(3), index});
+    const Expr met = g.op("GatherNd", {Reshape(g.input(3), DenseDims(g)), index});
     if constexpr (kOp == Cwise::kMul) {
       if (g.wants(1)) g.Add(1, g.grad() * Conj(met));
       if (g.wants(3)) AddToDense(g, index, g.grad() * Conj(g.input(1)));
