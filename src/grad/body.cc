@@ -122,6 +122,8 @@ Expr GradientBody::Zero(Endpoint e) {
     return back_.Op("TensorListReserve", {back_.Int(-1), Forward(length.ok() ? *length : e)},
                     {{"element_dtype", kind.dtype}});
   }
+  // Of another variant (ragged rows), the value itself says what it holds.
+  if (forward_.dtype(e) == DType::kVariant) return back_.Op("ZerosLike", {Forward(e)});
   if (dtype == DType::kVariant || dtype == DType::kInvalid) {
     back_.Fail(absl::UnimplementedError(absl::StrCat("a gradient of zero is needed for '",
                                                      original_.EndpointName(e),

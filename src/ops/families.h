@@ -21,6 +21,11 @@
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \
   X(List)      /* TensorList, Optional */                                                            \
+  X(Lookup)    /* tables of keys and values */                                                       \
+  X(Sparse)    /* sparse tensors */                                                                  \
+  X(Ragged)    /* ragged tensors */                                                                  \
+  X(Search)    /* counting, sorting in, finding, comparing sequences */                              \
+  X(Parse)     /* examples, records and numbers out of bytes */                                      \
   X(Io)        /* files, checkpoints */
 
 namespace gyre {

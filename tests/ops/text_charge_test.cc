@@ -54,6 +54,20 @@ std::vector<Case> Cases() {
   std::fill_n(truths.mutable_values<bool>().data(), kSide, true);
   const Tensor flags = truths.Reshaped(ShapeOf({kSide}));
   const auto text = [](absl::string_view t) { return Tensor::Scalar<std::string>(std::string(t)); };
+  std::vector<int64_t> wide(numbers.begin(), numbers.end());
+  const Tensor places = Tensor::FromValues<int64_t>(wide, ShapeOf({kCount, 1}));
+  const Tensor places32 = ids, sparse_shape = Tensor::Vector<int64_t>({kCount});
+  const Tensor none = Tensor::FromValues<int64_t>({}, ShapeOf({0}));
+  wide.push_back(kCount);
+  const Tensor splits = Tensor::FromValues<int64_t>(wide, ShapeOf({kCount + 1}));
+  const Tensor zero64 = Tensor::Scalar<int64_t>(0), whole = Tensor::Vector<int64_t>({0});
+  constexpr int64_t kTexts = 128;
+  std::vector<int64_t> ends;
+  for (int64_t i = 0; i <= kTexts; ++i) ends.push_back(i * kTextBytes);
+  const Tensor codes = Tensor::FromValues<int32_t>(std::vector<int32_t>(kTexts * kTextBytes, 'a'),
+                                                   ShapeOf({kTexts * kTextBytes}));
+  const AttrMap utf8 = Attrs({{"input_encoding", std::string("UTF-8")},
+                              {"output_encoding", std::string("UTF-8")}});
   return {
       {"Add", {vector, vector}},
       {"AsString", {vector}},
@@ -63,8 +77,10 @@ std::vector<Case> Cases() {
       {"Concat", {zero, vector, vector}},
       {"ConcatV2", {vector, vector, zero}},
       {"DepthToSpace", {Texts({1, 8, 8, 4})}, Attrs({{"block_size", int64_t{2}}})},
+      {"DecodeBase64", {vector}},
       {"DynamicPartition", {vector, Ints(halves)}, Attrs({{"num_partitions", int64_t{2}}})},
       {"DynamicStitch", {ids, vector}, Attrs({{"N", int64_t{1}}})},
+      {"EncodeBase64", {vector}},
       {"Fill", {size, one}},
       {"Gather", {vector, ids}},
       {"GatherNd", {vector, column}},
@@ -82,6 +98,7 @@ std::vector<Case> Cases() {
       {"MatrixSetDiag", {matrix, sixteen}},
       {"MatrixSetDiagV2", {matrix, sixteen, zero}},
       {"MatrixSetDiagV3", {matrix, sixteen, zero}},
+      {"ListDiff", {vector, Tensor::Vector<std::string>({"b"})}},
       {"MatrixDiagV3",
        {sixteen, zero, Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(-1), one}},
       {"MirrorPad", {matrix, border}, Attrs({{"mode", std::string("REFLECT")}})},
@@ -89,19 +106,42 @@ std::vector<Case> Cases() {
       {"Pack", {vector, vector}},
       {"Pad", {matrix, border}},
       {"PadV2", {matrix, border, one}},
+      {"ParseTensor",
+       {(*EvaluateOp("SerializeTensor", {vector}))[0]},
+       Attrs({{"out_type", DType::kString}})},
+      {"RaggedGather",
+       {splits, vector, ids},
+       Attrs({{"PARAMS_RAGGED_RANK", int64_t{1}}, {"OUTPUT_RAGGED_RANK", int64_t{1}}})},
+      {"RaggedTensorToTensor",
+       {Tensor::Scalar<int64_t>(-1), vector, text(""), splits},
+       Attrs({{"num_row_partition_tensors", int64_t{1}},
+              {"row_partition_types", std::vector<std::string>{"ROW_SPLITS"}}})},
       {"RandomShuffle", {vector}},
+      {"ReduceJoin", {matrix, Ints({1})}},
       {"RegexReplace", {vector, text("b"), text("c")}},
       {"ReverseSequence",
        {matrix, Ints(std::vector<int32_t>(kSide, kSide))},
        Attrs({{"seq_dim", int64_t{1}}})},
       {"ReverseV2", {vector, Ints({0})}},
+      {"Roll", {vector, axis1, zero}},
       {"ScatterNd", {column, vector, size}},
       {"Select", {flags, matrix, matrix}},
       {"SelectV2", {truths, matrix, matrix}},
+      {"SerializeTensor", {vector}},
       {"Slice", {matrix, Ints({0, 1}), Ints({kSide, kSide - 1})}},
       {"SpaceToBatch", {Texts({1, kSide, kSide, 1}), none}, Attrs({{"block_size", int64_t{2}}})},
       {"SpaceToBatchND", {matrix, Ints({4}), Ints({0, 0}, {1, 2})}},
       {"SpaceToDepth", {Texts({1, kSide, kSide, 1})}, Attrs({{"block_size", int64_t{2}}})},
+      {"SparseConcat",
+       {places, places, vector, vector, sparse_shape, sparse_shape},
+       Attrs({{"N", int64_t{2}}, {"concat_dim", int64_t{0}}})},
+      {"SparseFillEmptyRows", {places, vector, sparse_shape, one}},
+      {"SparseReorder", {places, vector, sparse_shape}},
+      {"SparseSlice", {places, vector, sparse_shape, whole, sparse_shape}},
+      {"SparseSplit",
+       {zero64, places, vector, sparse_shape},
+       Attrs({{"num_split", int64_t{2}}})},
+      {"SparseToDense", {places32, size, vector, one}},
       {"Split", {axis1, matrix}, Attrs({{"num_split", int64_t{2}}})},
       {"SplitV", {matrix, Ints({8, 8}), axis1}, Attrs({{"num_split", int64_t{2}}})},
       {"StaticRegexReplace",
@@ -112,12 +152,32 @@ std::vector<Case> Cases() {
       {"StringFormat", {vector}, Attrs({{"summarize", int64_t{-1}}})},
       {"StringJoin", {vector, one}, Attrs({{"N", int64_t{2}}})},
       {"StringLower", {vector}},
+      {"StringNGrams",
+       {vector, splits},
+       Attrs({{"separator", std::string()},
+              {"ngram_widths", std::vector<int64_t>{1}},
+              {"left_pad", std::string()},
+              {"right_pad", std::string()},
+              {"pad_width", int64_t{0}},
+              {"preserve_short_sequences", false}})},
+      {"StringSplit", {vector, text("b")}},
+      {"StringSplitV2", {vector, text("b")}},
+      {"StringStrip", {vector}},
       {"StringUpper", {vector}},
+      {"Substr", {vector, zero, Tensor::Scalar<int32_t>(kTextBytes)}},
       {"TensorScatterAdd", {vector, column, vector}},
       {"TensorScatterUpdate", {vector, column, vector}},
       {"Tile", {sixteen, Ints({kSide})}},
       {"Transpose", {matrix, Ints({1, 0})}},
+      {"UnicodeEncode",
+       {codes, Tensor::FromValues<int64_t>(ends, ShapeOf({kTexts + 1}))},
+       Attrs({{"output_encoding", std::string("UTF-8")}})},
+      {"UnicodeTranscode", {vector}, utf8},
       {"Unique", {vector}},
+      {"UniqueV2", {vector, none}},
+      {"UniqueWithCounts", {vector}},
+      {"UniqueWithCountsV2", {vector, none}},
+      {"UnsortedSegmentJoin", {vector, ids, Tensor::Scalar<int32_t>(kCount)}},
       {"Unpack", {matrix}, Attrs({{"num", kSide}, {"axis", int64_t{1}}})},
   };
 }
@@ -182,6 +242,8 @@ class CountingClock final : public Clock {
   mutable std::atomic<int64_t> looks_{0};
 };
 
+bool IsOneText(const std::string& op) { return op == "StringFormat" || op == "SerializeTensor"; }
+
 TEST(TextCharge, DeadlinesAreAskedForWhileTextIsCopied) {
   for (Case& each : Cases()) {
     ResourceRun run;
@@ -190,7 +252,7 @@ TEST(TextCharge, DeadlinesAreAskedForWhileTextIsCopied) {
     run.env().cancellation = &cancellation;
     const int64_t bytes = TextIn(run.All(each.op, std::move(each.inputs), std::move(each.attrs)));
     // One text of any length is made at a stretch.
-    const int64_t wanted = each.op == "StringFormat" ? 1 : bytes / (int64_t{4} << 20);
+    const int64_t wanted = IsOneText(each.op) ? 1 : bytes / (int64_t{4} << 20);
     EXPECT_GE(clock.looks(), wanted) << each.op;
   }
 }
@@ -209,6 +271,7 @@ const std::set<std::string>& Others() {
       // Have no kernel for text.
       "Cast",
       "Einsum",
+      "SparseTensorDenseMatMul",
       "TensorScatterMax",
       "TensorScatterMin",
       "TensorScatterSub",
@@ -225,6 +288,9 @@ const std::set<std::string>& Others() {
       "_OptionalGetOrZeros",
       "_Replayed",
       "PreventGradient",
+      "RaggedTensorFromVariant",
+      "RaggedTensorToSparse",
+      "RaggedTensorToVariantGradient",
       "Placeholder",
       "PlaceholderWithDefault",
       "RefSelect",

@@ -6,7 +6,7 @@ namespace gyre {
   X(Bitcast)                                                                                       \
   X(Concat)                                                                                        \
   X(DynamicStitch)                                                                                 \
-  X(Element) X(Fill) X(Gather) X(GatherNd) X(OneHot) X(Pack) X(Pad) X(Range) X(Reshape) X(Reverse) \
+  X(Element) X(Fill) X(Gather) X(GatherNd) X(OneHot) X(Pack) X(Pad) X(ListDiff) X(Range) X(Reshape) X(Reverse) X(Roll) \
       X(ScatterNd) X(Shape) X(Slice) X(Split) X(StridedSlice) X(Tile) X(TopK) X(Transpose)         \
           X(Unique) X(Where)
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ops/list/ragged_variant.h"
 #include "ops/list/tensor_list.h"
 
 namespace gyre {
@@ -66,6 +67,7 @@ absl::StatusOr<RefPtr<Object>> MakeList(VariantParts parts, Tensor::Alloc alloc)
 absl::StatusOr<RefPtr<Object>> MakeVariant(absl::string_view type_name, VariantParts parts,
                                            Tensor::Alloc alloc) {
   if (type_name == TensorList::kTypeName) return MakeList(std::move(parts), alloc);
+  if (type_name == RaggedVariant::kTypeName) return RaggedVariant::OfParts(std::move(parts), alloc);
   if (type_name == "Optional") return MakeOptional(std::move(parts), alloc);
   return absl::InvalidArgumentError(absl::StrCat("no variant holds a \"", type_name, "\""));
 }

@@ -6,10 +6,12 @@ namespace gyre {
   X(Abort)          \
   X(AsString)       \
   X(Assert)         \
+  X(Base64)         \
+  X(HashBucket)     \
   X(HostCalls)      \
   X(RegexFullMatch) \
   X(RegexReplace)   \
-  X(Print) X(PrintV2) X(StringCase) X(StringFormat) X(StringJoin) X(StringLength) X(StringToNumber)
+  X(Ngrams) X(Print) X(PrintV2) X(ReduceJoin) X(StringCase) X(StringFormat) X(StringJoin) X(StringLength) X(StringSplit) X(StringStrip) X(StringToNumber) X(Substr) X(UnicodeDecode) X(UnicodeEncode)
 
 GYRE_DEFINE_FAMILY(Text, TEXT_OPS)
 

@@ -1,4 +1,4 @@
-// StringUpper and StringLower: letters of ASCII in the other case.
+// StringUpper and StringLower: letters in the other case.
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
@@ -6,6 +6,7 @@
 #include "ir/shape_context.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
+#include "ops/text/letter_case.h"
 
 namespace gyre {
 namespace {
@@ -20,7 +21,11 @@ bool IsAscii(const std::string& text) {
                      [](char c) { return absl::ascii_isascii(static_cast<unsigned char>(c)); });
 }
 
-template <void (*Change)(std::string*)>
+// Of bytes, the letters of ASCII; of other texts, all.
+using ChangeBytes = void (*)(std::string*);
+using AppendLetters = absl::Status (*)(const KernelContext&, absl::string_view, std::string&);
+
+template <ChangeBytes kChange, AppendLetters kAppend>
 absl::Status ChangeCase(KernelContext& ctx, const StringCaseAttrs& attrs) {
   if (!attrs.encoding.empty() && attrs.encoding != "utf-8") {
     return absl::InvalidArgumentError(
@@ -34,13 +39,14 @@ absl::Status ChangeCase(KernelContext& ctx, const StringCaseAttrs& attrs) {
   for (size_t i = 0; i < texts.size(); ++i) {
     if (i % 4096 == 4095) GYRE_RETURN_IF_ERROR(ctx.Poll());
     if (!attrs.encoding.empty() && !IsAscii(texts[i])) {
-      return absl::UnimplementedError(
-          absl::StrCat("string ", i,
-                       " has letters beyond ASCII, of which only encoding '' takes "
-                       "notice: it leaves them as they are"));
+      std::string text;
+      GYRE_RETURN_IF_ERROR(kAppend(ctx, texts[i], text));
+      if (!mover.Admit(text)) return mover.status();
+      changed[i] = std::move(text);
+      continue;
     }
     mover.Set(changed[i], texts[i]);
-    Change(&changed[i]);
+    kChange(&changed[i]);
   }
   GYRE_RETURN_IF_ERROR(mover.status());
   ctx.set_output(0, std::move(out));
@@ -50,7 +56,7 @@ absl::Status ChangeCase(KernelContext& ctx, const StringCaseAttrs& attrs) {
 void ToUpper(std::string* text) { absl::AsciiStrToUpper(text); }
 void ToLower(std::string* text) { absl::AsciiStrToLower(text); }
 
-template <void (*Change)(std::string*)>
+template <ChangeBytes kChange, AppendLetters kAppend>
 void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
   ops.Add({
       .schema = absl::StrCat(name, "(input: string) -> output: string {encoding: string = ''}"),
@@ -58,15 +64,15 @@ void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
       .traits = {.elementwise = true},
       .shape = shape::SameAsInput,
       .gradient = NotDifferentiable("strings have no derivative"),
-      .kernel = Compute<&ChangeCase<Change>>(),
+      .kernel = Compute<&ChangeCase<kChange, kAppend>>(),
   });
 }
 
 }  // namespace
 
 void RegisterStringCase(OpRegistry& ops) {
-  Add<&ToUpper>(ops, "StringUpper", "Each string with its ASCII letters in upper case.");
-  Add<&ToLower>(ops, "StringLower", "Each string with its ASCII letters in lower case.");
+  Add<&ToUpper, &AppendUpper>(ops, "StringUpper", "Each string with its ASCII letters in upper case.");
+  Add<&ToLower, &AppendLower>(ops, "StringLower", "Each string with its ASCII letters in lower case.");
 }
 
 }  // namespace gyre

@@ -8,6 +8,7 @@ from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.annotations import Any
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
+from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.table import reduce_max, repeat, unsorted_segment_sum
 from gyre._impl.shape import TensorShape
@@ -164,24 +165,46 @@ class RaggedTensor:
 
     def to_tensor(self, default_value=None, name=None, shape=None):
         """A dense tensor: shorter rows are filled up with default_value (0)."""
-        if isinstance(self.values, RaggedTensor):
-            filled = self.values.to_tensor(default_value)
-            return RaggedTensor(filled, self.row_splits).to_tensor(default_value, name, shape)
-        rows = self.value_rowids()
-        count = _gyre.execute("Size", [rows], {"out_type": INT64})[0]
-        columns = _count_to(count) - _gyre.execute("GatherV2", [self.row_splits, rows, 0])[0]
-        places = _gyre.execute("Pack", [[rows, columns]], {"axis": 1})[0]
-        bounds = self.bounding_shape()
-        if default_value is None:
-            dense = _gyre.execute("ScatterNd", [places, self.values, bounds], None, name)[0]
-        else:
-            filler = _gyre.execute("Fill", [bounds, _gyre.convert(default_value, self.dtype)])[0]
-            dense = _gyre.execute("TensorScatterUpdate", [filler, places, self.values], None, name)[
-                0
-            ]
+        filler = 0
+        if default_value is not None:
+            filler = default_value
+        elif self.dtype.name == "string":
+            filler = ""
+        elif self.dtype.is_bool:
+            filler = False
+        bounds = -1 if shape is None else TensorShape(shape)._dims
+        if isinstance(bounds, (list, tuple)):
+            bounds = [-1 if d is None else d for d in bounds]
+        splits = list(self.nested_row_splits)
+        dense = _gyre.execute(
+            "RaggedTensorToTensor",
+            [
+                _gyre.convert(bounds, INT64),
+                self.flat_values,
+                _gyre.convert(filler, self.dtype),
+                splits,
+            ],
+            {"row_partition_types": ["ROW_SPLITS"] * len(splits)},
+            name,
+        )[0]
         if shape is not None:
             dense.set_shape(shape)
         return dense
+
+    def to_sparse(self, name=None):
+        """The same as a SparseTensor."""
+        splits = list(self.nested_row_splits)
+        return SparseTensor.of_parts(
+            *_gyre.execute("RaggedTensorToSparse", [splits, self.flat_values], {}, name)
+        )
+
+    @classmethod
+    def from_sparse(cls, st_input, name=None, row_splits_dtype=None):
+        """The rows of a sparse matrix, each of whose values stand one behind the other."""
+        rows = _gyre.execute("GatherV2", [st_input.indices, 0, 1])[0]
+        return cls.from_value_rowids(
+            st_input.values, rows, st_input.dense_shape[0], validate=False
+        )
 
     def __gyre_tensor__(self):
         """No tensor by itself: rows may have different lengths."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from gyre import _gyre
 from gyre._gyre import Tensor
-from gyre._impl import errors
-from gyre._impl.annotations import TensorLike
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.sparse_tensor import SparseTensor
-from gyre._impl.convert import call, convert_to_tensor, same_dtype
-from gyre._impl.ops import linalg, table
-from gyre._impl.ops.select import argsort
-from gyre._impl.ops.table import unsorted_segment_sum
+from gyre._impl.convert import call, calls, convert_to_tensor, same_dtype
+from gyre._impl.ops import linalg
 
 _INT64 = _gyre.as_dtype("int64")
 
@@ -30,31 +27,25 @@ def _rank(sparse: SparseTensor) -> int:
     return rank
 
 
-def _row_numbers(sparse: SparseTensor, axes: list[int]):
-    """(for each value its place among the cells of these axes, in row-major order;
-    their number)."""
-    place = count = _gyre.convert(0, _INT64)
-    count = _gyre.convert(1, _INT64)
-    for axis in axes:
-        size = sparse.dense_shape[axis]
-        place = place * size + call("GatherV2", sparse.indices, axis, 1)
-        count = count * size
-    return place, count
-
-
 def to_dense(
     sp_input, default_value=None, validate_indices: bool = True, name: str | None = None
 ) -> Tensor:
     """The dense tensor, with `default_value` (0) where there is no value. With validate_indices
-    InvalidArgumentError for indices out of range; those that stand twice add up."""
-    del validate_indices
+    InvalidArgumentError for indices that are out of order or stand twice; without, the last of
+    these counts."""
     sparse = _require(sp_input)
-    dense = call("ScatterNd", sparse.indices, sparse.values, sparse.dense_shape, name=name)
     if default_value is None:
-        return dense
-    there = call("ScatterNd", sparse.indices, call("OnesLike", sparse.values), sparse.dense_shape)
-    default = convert_to_tensor(default_value, sparse.dtype)
-    return call("SelectV2", call("NotEqual", there, call("ZerosLike", there)), dense, default)
+        default_value = "" if sparse.dtype.name == "string" else 0
+        default_value = False if sparse.dtype.is_bool else default_value
+    return call(
+        "SparseToDense",
+        sparse.indices,
+        sparse.dense_shape,
+        sparse.values,
+        convert_to_tensor(default_value, sparse.dtype),
+        validate_indices=validate_indices,
+        name=name,
+    )
 
 
 def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
@@ -71,37 +62,39 @@ def from_dense(tensor: TensorLike, name: str | None = None) -> SparseTensor:
     )
 
 
+def _reduce(op: str, sp_input, axis, keepdims: bool, output_is_sparse: bool, name) -> Any:
+    sparse = _require(sp_input)
+    if axis is None:
+        axes = call("Range", 0, call("Size", sparse.dense_shape), 1)
+    else:
+        axes = convert_to_tensor(axis, "int32")
+    inputs = [sparse.indices, sparse.values, sparse.dense_shape, axes]
+    if output_is_sparse:
+        return SparseTensor.of_parts(*calls(op + "Sparse", *inputs, keep_dims=keepdims, name=name))
+    return call(op, *inputs, keep_dims=keepdims, name=name)
+
+
 def reduce_sum(
     sp_input,
     axis=None,
     keepdims: bool = False,
-    output_is_sparse=False,
+    output_is_sparse: bool = False,
     name: str | None = None,
-) -> Tensor:
-    """The dense sum over axes; over all without any. UnimplementedError for sparse results."""
-    if output_is_sparse:
-        raise errors.UnimplementedError(
-            None, None, "sums of sparse tensors are dense here: take from_dense of the sum"
-        )
-    sparse = _require(sp_input)
-    rank = _rank(sparse)
-    axes = range(rank) if axis is None else [axis] if hasattr(axis, "__index__") else axis
-    gone = set()
-    for one in axes:
-        if not -rank <= int(one) < rank:
-            raise ValueError(f"axis {int(one)} is out of range: the SparseTensor has rank {rank}")
-        gone.add(int(one) % rank)
-    kept = [a for a in range(rank) if a not in gone]
-    place, count = _row_numbers(sparse, kept)
-    if not kept:
-        place = call("ZerosLike", call("GatherV2", sparse.indices, 0, 1))
-    flat = unsorted_segment_sum(sparse.values, place, count)
-    one = _gyre.convert(1, _INT64)
-    shape = [
-        sparse.dense_shape[a] if a in kept else one for a in range(rank) if a in kept or keepdims
-    ]
-    shape = call("Pack", shape, axis=0) if shape else _gyre.convert([], _INT64)
-    return call("Reshape", flat, shape, name=name)
+) -> Any:
+    """The sum over axes, over all without any: dense, or with output_is_sparse sparse."""
+    return _reduce("SparseReduceSum", sp_input, axis, keepdims, output_is_sparse, name)
+
+
+def reduce_max(
+    sp_input,
+    axis=None,
+    keepdims: bool = False,
+    output_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The largest values along axes, along all without any: dense, where 0 stands for none, or
+    with output_is_sparse sparse."""
+    return _reduce("SparseReduceMax", sp_input, axis, keepdims, output_is_sparse, name)
 
 
 def expand_dims(sp_input, axis=None, name: str | None = None) -> SparseTensor:
@@ -136,51 +129,56 @@ def sparse_dense_matmul(
 ) -> Tensor:
     """The product of a sparse matrix and a dense one: dense.
     ValueError unless both are matrices."""
+    if not isinstance(sp_a, SparseTensor) and isinstance(b, SparseTensor):
+        # (b' a')', in which the sparse one comes first.
+        product = sparse_dense_matmul(b, sp_a, not adjoint_b, not adjoint_a)
+        return linalg.adjoint(product, name=name)
     sparse = _require(sp_a)
     values, b = same_dtype([sparse.values, b])
     if _rank(sparse) != 2:
         raise ValueError("sparse_dense_matmul takes a sparse matrix, of rank 2")
-    if adjoint_b:
-        b = linalg.adjoint(b)
-    row, column = (call("GatherV2", sparse.indices, i, 1) for i in (0, 1))
-    count = sparse.dense_shape[0]
-    if adjoint_a:
-        row, column, count = column, row, sparse.dense_shape[1]
-        values = table.conj(values)
-    products = call("ExpandDims", values, 1) * call("GatherV2", b, column, 0)
-    return unsorted_segment_sum(products, row, count, name=name)
+    return call(
+        "SparseTensorDenseMatMul",
+        sparse.indices,
+        values,
+        sparse.dense_shape,
+        b,
+        adjoint_a=adjoint_a,
+        adjoint_b=adjoint_b,
+        name=name,
+    )
 
 
 def reorder(sp_input, name: str | None = None) -> SparseTensor:
     """The same, with its values in row-major order of their indices."""
     sparse = _require(sp_input)
-    place, _ = _row_numbers(sparse, list(range(_rank(sparse))))
-    order = argsort(place, stable=True, name=name)
-    return SparseTensor(
-        call("GatherV2", sparse.indices, order, 0),
-        call("GatherV2", sparse.values, order, 0),
-        sparse.dense_shape,
+    indices, values = calls(
+        "SparseReorder", sparse.indices, sparse.values, sparse.dense_shape, name=name
     )
+    return SparseTensor.of_parts(indices, values, sparse.dense_shape)
 
 
-def add(a, b, name: str | None = None) -> Tensor | SparseTensor:
-    """The sum of two sparse tensors: sparse; of a sparse and a dense one: dense."""
-    if not (isinstance(a, SparseTensor) and isinstance(b, SparseTensor)):
+def add(a, b, threshold=0, name: str | None = None) -> Tensor | SparseTensor:
+    """The sum of two sparse tensors: sparse, without what is below `threshold` in magnitude; of a
+    sparse and a dense one: dense."""
+    if isinstance(b, SparseTensor) and not isinstance(a, SparseTensor):
+        a, b = b, a
+    sparse = _require(a)
+    if not isinstance(b, SparseTensor):
+        b = convert_to_tensor(b, sparse.dtype)
         return call(
-            "AddV2", *(to_dense(x) if isinstance(x, SparseTensor) else x for x in (a, b)), name=name
+            "SparseTensorDenseAdd", sparse.indices, sparse.values, sparse.dense_shape, b, name=name
         )
-    indices, values, shape = _gyre.execute(
+    dtype = {"complex64": "float32", "complex128": "float64"}.get(a.dtype.name, a.dtype.name)
+    parts = calls(
         "SparseAdd",
-        [
-            a.indices,
-            a.values,
-            a.dense_shape,
-            b.indices,
-            b.values,
-            b.dense_shape,
-            _gyre.convert(0, a.dtype),
-        ],
-        None,
-        name,
+        a.indices,
+        a.values,
+        a.dense_shape,
+        b.indices,
+        b.values,
+        b.dense_shape,
+        convert_to_tensor(threshold, dtype),
+        name=name,
     )
-    return SparseTensor(indices, values, shape)
+    return SparseTensor.of_parts(*parts)

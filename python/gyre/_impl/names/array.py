@@ -25,7 +25,6 @@ _RESHAPE = (
     "split",
     "broadcast_static_shape",
     "broadcast_dynamic_shape",
-    "roll",
     "unique",
     "unique_with_counts",
     "dynamic_partition",

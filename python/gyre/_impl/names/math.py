@@ -16,7 +16,6 @@ _TOP = (
 _REDUCTIONS = (
     "top_k",
     "in_top_k",
-    "bincount",
     "confusion_matrix",
 )
 _SEGMENTS = (

@@ -32,35 +32,9 @@ def top_k(
 def in_top_k(targets: TensorLike, predictions: TensorLike, k, name: str | None = None) -> Tensor:
     """Whether the class `targets[i]` is among the k of row i of `predictions` with the highest
     value; false where that is not finite. Ties count as in. Result: [batch] of bool."""
-    predictions, targets = convert_to_tensor(predictions), convert_to_tensor(targets)
-    own = call("GatherV2", predictions, call("ExpandDims", targets, -1), -1, batch_dims=1)
-    higher = reduce_sum(e.cast(call("Greater", predictions, own), "int32"), -1)
-    finite = call("IsFinite", call("Squeeze", own, squeeze_dims=[-1]))
-    return call("LogicalAnd", call("Less", higher, k), finite, name=name)
-
-
-def bincount(
-    arr: TensorLike,
-    weights: TensorLike | None = None,
-    minlength=None,
-    maxlength=None,
-    dtype: DTypeLike = "int32",
-    name: str | None = None,
-) -> Tensor:
-    """How often (or with what weight) each of 0, 1, … stands in `arr`; values from `maxlength` on
-    do not count. The result is as long as the greatest value asks for, at least `minlength`."""
-    arr = call("Reshape", e.cast(arr, "int32"), [-1])
-    size = call("AddV2", reduce_max(call("ConcatV2", [arr, _gyre.tensor([-1])], 0)), 1)
-    if minlength is not None:
-        size = call("Maximum", size, minlength)
-    if maxlength is not None:
-        size = call("Minimum", size, maxlength)
-    if weights is None:
-        ones = call("Fill", call("Shape", arr), _gyre.convert(1, _gyre.as_dtype(dtype)))
-    else:
-        ones = call("Reshape", convert_to_tensor(weights), [-1])
-    keep = call("SelectV2", call("Less", arr, size), arr, -1)
-    return call("UnsortedSegmentSum", ones, keep, size, name=name)
+    targets = convert_to_tensor(targets)
+    k = convert_to_tensor(k, targets.dtype)
+    return call("InTopKV2", convert_to_tensor(predictions, "float32"), targets, k, name=name)
 
 
 def confusion_matrix(

@@ -182,29 +182,6 @@ def broadcast_dynamic_shape(shape_x, shape_y) -> Tensor:
     return call("Shape", call("AddV2", *stretched), out_type=x.dtype)
 
 
-def roll(input: TensorLike, shift, axis, name: str | None = None) -> Tensor:
-    """Shifted by so many places along each axis; what leaves at one end comes in at the other."""
-    x = convert_to_tensor(input)
-    shifts = [shift] if is_value(shift) or hasattr(shift, "__index__") else list(shift)
-    places = [axis] if hasattr(axis, "__index__") else list(axis)
-    if len(shifts) != len(places):
-        raise ValueError(f"roll needs one shift per axis, got {len(shifts)} for {len(places)}.")
-    for count, place in zip(shifts, places, strict=True):
-        place = int(place)
-        length = call(
-            "GatherV2",
-            call("Shape", x),
-            place if place >= 0 else call("AddV2", call("Rank", x), place),
-            0,
-        )
-        steps = call("Range", 0, length, 1)
-        source = call(
-            "FloorMod", call("Sub", steps, cast(count, "int32")), call("Maximum", length, 1)
-        )
-        x = call("GatherV2", x, source, place)
-    return identity(x, name)
-
-
 def slice_vector(vector, start, stop):
     """vector[start:stop], both known."""
     return call(
@@ -229,9 +206,9 @@ def unique_with_counts(
     x: TensorLike, out_idx: DTypeLike = "int32", name: str | None = None
 ) -> UniqueWithCounts:
     """As unique, and how often each value stands there: (y, idx, count)."""
-    y, idx = unique(x, out_idx, name)
-    count = call("UnsortedSegmentSum", call("OnesLike", idx), idx, call("Size", y))
-    return UniqueWithCounts(y, idx, count)
+    return UniqueWithCounts(
+        *calls("UniqueWithCounts", convert_to_tensor(x), out_idx=_gyre.as_dtype(out_idx), name=name)
+    )
 
 
 def dynamic_partition(

@@ -8,9 +8,10 @@ from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow.host_function import numpy_function
-from gyre._impl.convert import call, convert_to_tensor, is_value, rank_of
+from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import elementwise, linalg, reshape, select, strings, table
+from gyre._impl.ops import elementwise, linalg, reshape, select, table
+from gyre._impl.text import split
 from gyre._impl.unsupported import refuse
 
 
@@ -412,21 +413,7 @@ def reduce_join(
     reduction_indices=None,
     keepdims=None,
 ) -> Tensor:
-    """The strings along an axis (or several, in their order; None: all), joined. Sizes of these
-    axes must be known (ValueError)."""
+    """The strings along an axis (or several, in their order; None: all), joined."""
     axis = _either(axis, reduction_indices, "axis", "reduction_indices")
     keep = bool(_either(keepdims, keep_dims, "keepdims", "keep_dims"))
-    x = convert_to_tensor(inputs)
-    rank = rank_of(x, "reduce_join", "inputs")
-    axes = (
-        list(range(rank)) if axis is None else [axis] if hasattr(axis, "__index__") else list(axis)
-    )
-    axes = [a + rank if a < 0 else a for a in axes]
-    for a in reversed(axes):
-        if x._dims[a] is None:
-            raise ValueError(f"reduce_join needs to know the size of axis {a}")
-        parts = reshape.unstack(x, x._dims[a], a)
-        x = table.expand_dims(strings.join(parts, separator), a)
-    if not keep and axes:
-        x = table.squeeze(x, sorted(axes))
-    return call("Identity", x, name=name) if name else x
+    return split.reduce_join(inputs, axis, keep, separator, name)

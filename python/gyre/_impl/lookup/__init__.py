@@ -1,0 +1,1 @@
+"""Tables of keys and values, and what fills them."""

@@ -1,0 +1,25 @@
+"""Tensors out of bytes."""
+
+_P = "gyre._impl.parsing."
+_FEATURES = (
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "VarLenFeature",
+    "SparseFeature",
+    "RaggedFeature",
+)
+_EXAMPLES = ("parse_example", "parse_single_example")
+_RAW = ("decode_raw", "decode_csv", "parse_tensor", "encode_base64")
+_PARTS = {
+    **{name: f"{_P}features:{name}" for name in _FEATURES},
+    **{name: f"{_P}examples:{name}" for name in _EXAMPLES},
+    **{name: f"{_P}raw:{name}" for name in _RAW},
+}
+NAMES = {
+    **{f"io.{name}": place for name, place in _PARTS.items()},
+    **{
+        f"compat.v1.{name}": place
+        for name, place in _PARTS.items()
+        if name not in ("RaggedFeature",)
+    },
+}

@@ -1,0 +1,13 @@
+"""Ragged tensors: what makes them, and works on their values."""
+
+NAMES = {
+    f"ragged.{name}": f"gyre._impl.composites.ragged_parts:{name}"
+    for name in (
+        "range",
+        "map_flat_values",
+        "row_splits_to_segment_ids",
+        "segment_ids_to_row_splits",
+        "boolean_mask",
+        "stack",
+    )
+}

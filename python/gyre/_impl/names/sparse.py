@@ -1,0 +1,42 @@
+"""Sparse tensors: their parts, and embeddings of rows of ids."""
+
+_P = "gyre._impl.composites.sparse_parts:"
+_PARTS = (
+    "concat",
+    "split",
+    "slice",
+    "reshape",
+    "softmax",
+    "fill_empty_rows",
+    "transpose",
+    "retain",
+    "reset_shape",
+    "maximum",
+    "minimum",
+    "to_indicator",
+    "eye",
+    "map_values",
+    "segment_sum",
+    "segment_mean",
+    "segment_sqrt_n",
+)
+NAMES = {
+    **{f"sparse.{name}": _P + name for name in _PARTS},
+    "sparse.reduce_max": "gyre._impl.composites.sparse:reduce_max",
+    "nn.embedding_lookup_sparse": "gyre.nn.embedding:embedding_lookup_sparse",
+    "nn.safe_embedding_lookup_sparse": "gyre.nn.embedding:safe_embedding_lookup_sparse",
+    **{
+        f"compat.v1.sparse_{old}": _P + new
+        for old, new in (
+            ("fill_empty_rows", "fill_empty_rows"),
+            ("maximum", "maximum"),
+            ("minimum", "minimum"),
+            ("reshape", "reshape"),
+            ("retain", "retain"),
+            ("slice", "slice"),
+            ("softmax", "softmax"),
+            ("to_indicator", "to_indicator"),
+            ("transpose", "transpose"),
+        )
+    },
+}

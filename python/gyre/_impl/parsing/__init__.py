@@ -1,0 +1,1 @@
+"""Tensors out of bytes: Examples and their features, numbers, lines of text."""

@@ -1,0 +1,1 @@
+"""Texts taken apart, put together and counted, in rows of different lengths."""

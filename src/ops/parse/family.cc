@@ -1,0 +1,9 @@
+#include "ops/families.h"
+
+namespace gyre {
+
+#define PARSE_OPS(X) X(DecodeCsv) X(DecodeRaw) X(ParseExample) X(TensorBytes)
+
+GYRE_DEFINE_FAMILY(Parse, PARSE_OPS)
+
+}  // namespace gyre

@@ -1,0 +1,9 @@
+#include "ops/families.h"
+
+namespace gyre {
+
+#define RAGGED_OPS(X) X(RaggedGather) X(RaggedRange) X(RaggedToSparse) X(RaggedToTensor)
+
+GYRE_DEFINE_FAMILY(Ragged, RAGGED_OPS)
+
+}  // namespace gyre
