@@ -12,6 +12,9 @@
   X(Reduction) /* sums, arg max, segments, running sums */                                           \
   X(Linalg)    /* matrix products, einsum, diagonals */                                              \
   X(Nn)        /* softmax, losses, rectifiers, biases */                                             \
+  X(Image)     /* resizing, cropping, colors, boxes */                                               \
+  X(Codec)     /* image files */                                                                     \
+  X(Sequence)  /* connectionist temporal classification */                                           \
   X(Random)    /* stateful and stateless random numbers */                                           \
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \
