@@ -204,10 +204,11 @@ absl::Status ReadRows(const KernelContext& ctx, const Jpeg& jpeg, Decoder& decod
     uint8_t* const place = to + (y - window.y) * wide;
     JSAMPROW line = wanted && whole ? place : row;
     GYRE_RETURN_IF_ERROR(decoder.Run([&] { jpeg.jpeg_read_scanlines(&info, &line, 1); }));
-    if (decoder.is_truncated() &&
-        (!options.recover_truncated ||
-         static_cast<double>(y) < options.acceptable_fraction * info.output_height &&
-             options.acceptable_fraction < 1)) {
+    const bool is_enough = options.recover_truncated &&
+                           (options.acceptable_fraction >= 1 ||
+                            static_cast<double>(y) >=
+                                options.acceptable_fraction * static_cast<double>(info.output_height));
+    if (decoder.is_truncated() && !is_enough) {
       return absl::InvalidArgumentError(
           absl::StrCat("Invalid JPEG data: it ends before row ", y, " of ", info.output_height));
     }
