@@ -45,3 +45,8 @@ target_link_libraries(gyre_dep_re2 INTERFACE ${GYRE_RE2})
 # nlohmann-json: headers alone, which the compiler finds by itself; looked for so that a machine
 # without them is told at once.
 find_path(GYRE_JSON nlohmann/json.hpp REQUIRED)
+
+# libjpeg-turbo and libpng: headers alone. The libraries are opened by programs that read or write
+# such files (src/ops/codec).
+find_path(GYRE_JPEG_INCLUDE jpeglib.h REQUIRED)
+find_path(GYRE_PNG_INCLUDE png.h REQUIRED)

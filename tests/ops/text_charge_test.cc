@@ -192,6 +192,10 @@ const std::set<std::string>& Others() {
       "TensorScatterMax",
       "TensorScatterMin",
       "TensorScatterSub",
+      // Make files of numbers, and charge them once they are made.
+      "EncodeJpeg",
+      "EncodeJpegVariableQuality",
+      "EncodePng",
       // Make empty or short texts.
       "ShardedFilename",
       "ZerosLike",

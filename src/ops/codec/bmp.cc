@@ -26,22 +26,22 @@ absl::StatusOr<Tensor> DecodeBmp(const KernelContext& ctx, absl::string_view byt
   const int64_t rows = ReadAt<int32_t>(bytes, 22), bits = ReadAt<int16_t>(bytes, 28);
   const int64_t stored = bits / 8;
   if (stored != 1 && stored != 3 && stored != 4) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Number of channels inherent in the image must be 1, 3 or 4, was ", stored));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Number of channels inherent in the image must be 1, 3 or 4, was ", stored));
   }
   const int64_t kept = channels == 0 ? stored : channels;
   if (data < 0 || width <= 0 || rows == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("invalid BMP: ", width, " by ", rows,
-                                                   " pixels at byte ", data));
+    return absl::InvalidArgumentError(
+        absl::StrCat("invalid BMP: ", width, " by ", rows, " pixels at byte ", data));
   }
   const int64_t height = rows < 0 ? -rows : rows;
   const int64_t row_bytes = (stored * width + 3) / 4 * 4;
   // Widths and heights are below 2^31, so that no product overflows.
   if (data > static_cast<int64_t>(bytes.size()) ||
       row_bytes * (height - 1) + stored * width > static_cast<int64_t>(bytes.size()) - data) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Incomplete bmp content: ", width, " by ", height, " pixels do not fit ", bytes.size(),
-        " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat("Incomplete bmp content: ", width, " by ",
+                                                   height, " pixels do not fit ", bytes.size(),
+                                                   " bytes"));
   }
   if (kept < stored && kept == 1)
     return absl::InvalidArgumentError("channels must be 0, 3 or 4 for BMP");

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 
 namespace gyre::codec {
 

@@ -1,7 +1,7 @@
 // Images as files: which format bytes have, and decoding and encoding them.
 //
-// Bytes are not trusted: dimensions are checked and charged to the run before anything is decoded, and
-// decoders poll. Free functions; any thread. libjpeg and libpng are opened when first needed;
+// Bytes are not trusted: dimensions are checked and charged to the run before anything is decoded,
+// and decoders poll. Free functions; any thread. libjpeg and libpng are opened when first needed;
 // FAILED_PRECONDITION names the package that is missing.
 #pragma once
 
@@ -54,8 +54,7 @@ struct JpegOptions {
 absl::StatusOr<Tensor> DecodeJpeg(const KernelContext& ctx, absl::string_view bytes,
                                   const JpegOptions& options);
 // Height, width and channels.
-absl::StatusOr<std::array<int64_t, 3>> JpegShape(const KernelContext& ctx,
-                                                 absl::string_view bytes);
+absl::StatusOr<std::array<int64_t, 3>> JpegShape(const KernelContext& ctx, absl::string_view bytes);
 
 struct JpegQuality {
   int64_t quality = 95;
@@ -74,8 +73,8 @@ absl::StatusOr<std::string> EncodeJpeg(const KernelContext& ctx, const uint8_t* 
 // `dtype`: uint8 or uint16. `channels`: 1 to 4; 0: those of the file.
 absl::StatusOr<Tensor> DecodePng(const KernelContext& ctx, absl::string_view bytes,
                                  int64_t channels, DType dtype);
-// `pixels`: uint8 or uint16 (`wide`) of height x width x channels, 1 to 4. `compression`: 0 to 9; -1:
-// as the library thinks fit.
+// `pixels`: uint8 or uint16 (`wide`) of height x width x channels, 1 to 4. `compression`: 0 to 9;
+// -1: as the library thinks fit.
 absl::StatusOr<std::string> EncodePng(const KernelContext& ctx, const void* pixels, bool wide,
                                       int64_t height, int64_t width, int64_t channels,
                                       int64_t compression);

@@ -31,8 +31,7 @@ struct DecodeAttrs {
     attrs.dtype = node.attrs.GetOr<DType>("dtype", DType::kUint8);
     attrs.expand = node.attrs.GetOr<bool>("expand_animations", true);
     attrs.channels = node.attrs.GetOr<int64_t>("channels", 0);
-    if (attrs.channels != 0 && attrs.channels != 1 && attrs.channels != 3 &&
-        attrs.channels != 4) {
+    if (attrs.channels != 0 && attrs.channels != 1 && attrs.channels != 3 && attrs.channels != 4) {
       return absl::InvalidArgumentError(
           absl::StrCat("channels must be 0, 1, 3 or 4, got ", attrs.channels));
     }
@@ -48,9 +47,8 @@ struct DecodeAttrs {
           absl::StrCat("ratio must be 1, 2, 4, or 8, got ", jpeg.ratio));
     }
     if (!dct.empty() && dct != "INTEGER_FAST" && dct != "INTEGER_ACCURATE") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("dct_method must be '', 'INTEGER_FAST' or 'INTEGER_ACCURATE', got '", dct,
-                       "'"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "dct_method must be '', 'INTEGER_FAST' or 'INTEGER_ACCURATE', got '", dct, "'"));
     }
     jpeg.fast_dct = dct != "INTEGER_ACCURATE";
     return attrs;
@@ -73,8 +71,7 @@ absl::Status WrongFormat(const KernelContext& ctx, absl::string_view format,
 absl::StatusOr<Tensor> DecodeAnyJpeg(const KernelContext& ctx, absl::string_view bytes,
                                      const DecodeAttrs& attrs) {
   if (attrs.op == Op::kBmp) return WrongFormat(ctx, "JPEG", "`decode_jpeg` or `decode_image`");
-  if (attrs.channels == 4)
-    return absl::InvalidArgumentError("JPEG does not support 4 channels");
+  if (attrs.channels == 4) return absl::InvalidArgumentError("JPEG does not support 4 channels");
   JpegOptions options = attrs.jpeg;
   if (attrs.op == Op::kCroppedJpeg) {
     const Tensor& window = ctx.input(1);
@@ -108,9 +105,10 @@ absl::StatusOr<Tensor> DecodeBytes(const KernelContext& ctx, absl::string_view b
       }
       GYRE_ASSIGN_OR_RETURN(Tensor frames, codec::DecodeGif(ctx, bytes, !attrs.expand));
       if ((attrs.op == Op::kJpeg || attrs.op == Op::kPng) && frames.dim(0) != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "Got ", frames.dim(0), " frames, but animated gifs can only be decoded by "
-            "io.decode_gif or io.decode_image"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("Got ", frames.dim(0),
+                         " frames, but animated gifs can only be decoded by "
+                         "io.decode_gif or io.decode_image"));
       }
       return frames;
     }
@@ -143,8 +141,7 @@ absl::StatusOr<Tensor> Convert(const KernelContext& ctx, const Tensor& image, DT
     GYRE_RETURN_IF_ERROR(run(out.mutable_values<uint16_t>().data(), 256));
   } else {
     constexpr auto kMost = static_cast<double>(std::numeric_limits<From>::max());
-    GYRE_RETURN_IF_ERROR(
-        run(out.mutable_values<float>().data(), static_cast<float>(1.0 / kMost)));
+    GYRE_RETURN_IF_ERROR(run(out.mutable_values<float>().data(), static_cast<float>(1.0 / kMost)));
   }
   return out;
 }
@@ -152,8 +149,8 @@ absl::StatusOr<Tensor> Convert(const KernelContext& ctx, const Tensor& image, DT
 absl::Status Decode(KernelContext& ctx, const DecodeAttrs& attrs) {
   const Tensor& contents = ctx.input(0);
   if (contents.rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("contents must be a scalar, but the shape is ",
-                                                   contents.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("contents must be a scalar, but the shape is ", contents.shape().ToString()));
   }
   const std::string& bytes = contents.scalar<std::string>();
   if (bytes.empty()) return absl::InvalidArgumentError("Input is empty.");
@@ -223,8 +220,9 @@ void RegisterDecode(OpRegistry& ops) {
              "DecodePng(contents: string) -> image: dtype {channels: int = 0; dtype: {uint8, "
              "uint16} = uint8}",
              "The pixels of a PNG file (or JPEG, or GIF of one frame), [height, width, channels].");
-  AddDecoder(ops, "DecodeGif(contents: string) -> image: uint8 {}",
-             "The frames of a GIF file, each drawn over the one before: [frames, height, width, 3].");
+  AddDecoder(
+      ops, "DecodeGif(contents: string) -> image: uint8 {}",
+      "The frames of a GIF file, each drawn over the one before: [frames, height, width, 3].");
   AddDecoder(ops, "DecodeBmp(contents: string) -> image: uint8 {channels: int = 0}",
              "The pixels of a BMP file, [height, width, channels].");
   AddDecoder(ops,

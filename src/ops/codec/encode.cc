@@ -56,9 +56,9 @@ absl::Status SetText(KernelContext& ctx, const Shape& shape, std::vector<std::st
 absl::Status EncodeJpegFile(KernelContext& ctx, const JpegAttrs& attrs) {
   const Tensor& image = ctx.input(0);
   if (image.rank() != 3) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "image must be 3-dimensional [height, width, channels], but the shape is ",
-        image.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("image must be 3-dimensional [height, width, channels], but the shape is ",
+                     image.shape().ToString()));
   }
   JpegQuality how = attrs.how;
   if (ctx.num_inputs() > 1) {
@@ -70,11 +70,11 @@ absl::Status EncodeJpegFile(KernelContext& ctx, const JpegAttrs& attrs) {
                     : attrs.format == "rgb"     ? channels == 3
                                                 : channels == 1 || channels == 3;
   if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "format '", attrs.format, "' expects ",
-        attrs.format == "grayscale" ? "1 channel" : attrs.format == "rgb" ? "3 channels"
-                                                                           : "1 or 3 channels",
-        ", got ", channels));
+    return absl::InvalidArgumentError(absl::StrCat("format '", attrs.format, "' expects ",
+                                                   attrs.format == "grayscale" ? "1 channel"
+                                                   : attrs.format == "rgb"     ? "3 channels"
+                                                                               : "1 or 3 channels",
+                                                   ", got ", channels));
   }
   GYRE_ASSIGN_OR_RETURN(std::string text,
                         codec::EncodeJpeg(ctx, image.values<uint8_t>().data(), image.dim(0),
@@ -98,8 +98,7 @@ struct PngAttrs {
 absl::Status EncodePngFile(KernelContext& ctx, const PngAttrs& attrs) {
   const Tensor& image = ctx.input(0);
   const int rank = image.rank();
-  if (rank < 3 || image.num_elements() == 0 || image.dim(rank - 1) < 1 ||
-      image.dim(rank - 1) > 4) {
+  if (rank < 3 || image.num_elements() == 0 || image.dim(rank - 1) < 1 || image.dim(rank - 1) > 4) {
     return absl::InvalidArgumentError(absl::StrCat(
         "image must be [..., height, width, channels] with 1 to 4 channels and at least one pixel, "
         "but the shape is ",
@@ -114,9 +113,9 @@ absl::Status EncodePngFile(KernelContext& ctx, const PngAttrs& attrs) {
   std::vector<std::string> texts(shape.num_elements());
   const auto* from = static_cast<const uint8_t*>(image.raw_data());
   for (size_t i = 0; i < texts.size(); ++i) {
-    GYRE_ASSIGN_OR_RETURN(texts[i],
-                          codec::EncodePng(ctx, from + static_cast<int64_t>(i) * bytes, wide,
-                                           height, width, channels, attrs.compression));
+    GYRE_ASSIGN_OR_RETURN(
+        texts[i], codec::EncodePng(ctx, from + static_cast<int64_t>(i) * bytes, wide, height, width,
+                                   channels, attrs.compression));
   }
   return SetText(ctx, shape, std::move(texts));
 }
@@ -124,11 +123,10 @@ absl::Status EncodePngFile(KernelContext& ctx, const PngAttrs& attrs) {
 absl::Status ExtractShape(KernelContext& ctx) {
   const Tensor& contents = ctx.input(0);
   if (contents.rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("contents must be a scalar, but the shape is ",
-                                                   contents.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("contents must be a scalar, but the shape is ", contents.shape().ToString()));
   }
-  GYRE_ASSIGN_OR_RETURN(const auto shape,
-                        codec::JpegShape(ctx, contents.scalar<std::string>()));
+  GYRE_ASSIGN_OR_RETURN(const auto shape, codec::JpegShape(ctx, contents.scalar<std::string>()));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.output_dtype(0), Shape::Vector(3)));
   for (int i = 0; i < 3; ++i) {
     if (out.dtype() == DType::kInt64) {

@@ -111,7 +111,8 @@ class Painter {
   bool bad_color_ = false;
 };
 
-// Welch, "A technique for high-performance data compression", 1984, with codes that grow to 12 bits.
+// Welch, "A technique for high-performance data compression", 1984, with codes that grow to 12
+// bits.
 class Lzw {
  public:
   explicit Lzw(int bits) : clear_(1 << bits), first_bits_(bits + 1) { Reset(); }
@@ -225,8 +226,7 @@ bool ReadExtension(Reader& reader, int& transparent) {
   if (label == kGraphicControl) {
     absl::string_view block;
     if (!reader.Block(block)) return false;
-    if (block.size() >= 4)
-      transparent = (block[0] & 1) != 0 ? static_cast<uint8_t>(block[3]) : -1;
+    if (block.size() >= 4) transparent = (block[0] & 1) != 0 ? static_cast<uint8_t>(block[3]) : -1;
     if (block.empty()) return true;
   }
   return reader.SkipBlocks();
@@ -294,15 +294,12 @@ absl::StatusOr<Tensor> DecodeGif(const KernelContext& ctx, absl::string_view byt
   if ((flags & 0x80) != 0 && !TakePalette(reader, flags, canvas.palette))
     return Invalid("it ends too soon");
   if (canvas.width < 1 || canvas.height < 1) return Invalid("it has no pixels");
-  GYRE_ASSIGN_OR_RETURN(const int64_t frames,
-                        ReadFrames(ctx, reader, canvas, first_only, nullptr));
+  GYRE_ASSIGN_OR_RETURN(const int64_t frames, ReadFrames(ctx, reader, canvas, first_only, nullptr));
   if (frames == 0) return Invalid("it has no frames");
-  GYRE_ASSIGN_OR_RETURN(const Shape shape,
-                        Shape::Make({frames, canvas.height, canvas.width, 3}));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({frames, canvas.height, canvas.width, 3}));
   GYRE_ASSIGN_OR_RETURN(Tensor image, ctx.AllocateZeros(DType::kUint8, shape));
-  GYRE_RETURN_IF_ERROR(ReadFrames(ctx, reader, canvas, first_only,
-                                  image.mutable_values<uint8_t>().data())
-                           .status());
+  GYRE_RETURN_IF_ERROR(
+      ReadFrames(ctx, reader, canvas, first_only, image.mutable_values<uint8_t>().data()).status());
   return image;
 }
 

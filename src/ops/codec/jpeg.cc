@@ -1,9 +1,9 @@
 // JPEG by libjpeg-turbo, whose errors are long jumps: they are caught around each call.
+#include <jpeglib.h>
+
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
-
-#include <jpeglib.h>
 // After jpeglib.h, which it needs.
 #include <jerror.h>
 
@@ -18,21 +18,22 @@ constexpr char kLibrary[] = "libjpeg.so.62";
 constexpr absl::string_view kPackage = "libjpeg62-turbo";
 constexpr int kMostScans = 500;  // of a progressive image: each may take as long as decoding all
 
-#define GYRE_JPEG_FUNCTIONS(X)                                                            \
-  X(jpeg_std_error)                                                                       \
-  X(jpeg_CreateDecompress)                                                                \
-  X(jpeg_destroy_decompress)                                                              \
-  X(jpeg_mem_src)                                                                         \
-  X(jpeg_read_header)                                                                     \
-  X(jpeg_calc_output_dimensions)                                                          \
-  X(jpeg_has_multiple_scans)                                                              \
-  X(jpeg_start_decompress)                                                                \
-  X(jpeg_read_scanlines)                                                                  \
-  X(jpeg_CreateCompress)                                                                  \
-  X(jpeg_destroy_compress)                                                                \
-  X(jpeg_mem_dest)                                                                        \
-  X(jpeg_set_defaults) X(jpeg_set_quality) X(jpeg_simple_progression)                     \
-  X(jpeg_start_compress) X(jpeg_write_marker) X(jpeg_write_scanlines) X(jpeg_finish_compress)
+#define GYRE_JPEG_FUNCTIONS(X)                                                               \
+  X(jpeg_std_error)                                                                          \
+  X(jpeg_CreateDecompress)                                                                   \
+  X(jpeg_destroy_decompress)                                                                 \
+  X(jpeg_mem_src)                                                                            \
+  X(jpeg_read_header)                                                                        \
+  X(jpeg_calc_output_dimensions)                                                             \
+  X(jpeg_has_multiple_scans)                                                                 \
+  X(jpeg_start_decompress)                                                                   \
+  X(jpeg_read_scanlines)                                                                     \
+  X(jpeg_CreateCompress)                                                                     \
+  X(jpeg_destroy_compress)                                                                   \
+  X(jpeg_mem_dest)                                                                           \
+  X(jpeg_set_defaults)                                                                       \
+  X(jpeg_set_quality) X(jpeg_simple_progression) X(jpeg_start_compress) X(jpeg_write_marker) \
+      X(jpeg_write_scanlines) X(jpeg_finish_compress)
 
 struct Jpeg {
 #define GYRE_DECLARE(name) decltype(&::name) name = nullptr;
@@ -43,8 +44,8 @@ struct Jpeg {
 absl::StatusOr<Jpeg> OpenJpeg() {
   GYRE_ASSIGN_OR_RETURN(void* library, OpenLibrary(kLibrary, kPackage));
   Jpeg jpeg;
-#define GYRE_FIND(name)                                                                       \
-  if (!FindFunction(library, #name, reinterpret_cast<void**>(&jpeg.name)))                    \
+#define GYRE_FIND(name)                                                    \
+  if (!FindFunction(library, #name, reinterpret_cast<void**>(&jpeg.name))) \
     return absl::FailedPreconditionError(absl::StrCat(kLibrary, " has no ", #name));
   GYRE_JPEG_FUNCTIONS(GYRE_FIND)
 #undef GYRE_FIND
@@ -57,14 +58,15 @@ absl::StatusOr<const Jpeg*> TheJpeg() {
   return &**jpeg;
 }
 
-// One use of the library: what its callbacks find again. Its first member is what the library knows.
+// One use of the library: what its callbacks find again. Its first member is what the library
+// knows.
 struct Session {
   jpeg_error_mgr errors = {};
   jpeg_progress_mgr progress = {};
   std::jmp_buf jump;
   const KernelContext* ctx = nullptr;
   bool is_truncated = false;
-  bool has_stopped = false;       // the run must stop
+  bool has_stopped = false;  // the run must stop
   bool has_too_many_scans = false;
   char message[JMSG_LENGTH_MAX] = {};
 };
@@ -206,8 +208,8 @@ absl::Status ReadRows(const KernelContext& ctx, const Jpeg& jpeg, Decoder& decod
     GYRE_RETURN_IF_ERROR(decoder.Run([&] { jpeg.jpeg_read_scanlines(&info, &line, 1); }));
     const bool is_enough = options.recover_truncated &&
                            (options.acceptable_fraction >= 1 ||
-                            static_cast<double>(y) >=
-                                options.acceptable_fraction * static_cast<double>(info.output_height));
+                            static_cast<double>(y) >= options.acceptable_fraction *
+                                                          static_cast<double>(info.output_height));
     if (decoder.is_truncated() && !is_enough) {
       return absl::InvalidArgumentError(
           absl::StrCat("Invalid JPEG data: it ends before row ", y, " of ", info.output_height));
@@ -250,8 +252,8 @@ absl::StatusOr<Tensor> DecodeJpeg(const KernelContext& ctx, absl::string_view by
   }));
   const int64_t height = info.output_height, width = info.output_width;
   GYRE_ASSIGN_OR_RETURN(const Window window, WindowOf(options, height, width));
-  GYRE_ASSIGN_OR_RETURN(
-      Tensor image, AllocateImage(ctx, DType::kUint8, window.height, window.width, channels));
+  GYRE_ASSIGN_OR_RETURN(Tensor image,
+                        AllocateImage(ctx, DType::kUint8, window.height, window.width, channels));
   // Of an image in several scans, the library holds all coefficients: two bytes each.
   const int64_t area = int64_t{info.image_width} * int64_t{info.image_height};
   GYRE_ASSIGN_OR_RETURN(
@@ -318,8 +320,7 @@ class Encoder {
     data.push_back('\0');
     data += metadata;
     return Run([&] {
-      jpeg_.jpeg_write_marker(&info_, JPEG_APP0 + 1,
-                              reinterpret_cast<const JOCTET*>(data.data()),
+      jpeg_.jpeg_write_marker(&info_, JPEG_APP0 + 1, reinterpret_cast<const JOCTET*>(data.data()),
                               static_cast<unsigned>(data.size()));
     });
   }
@@ -354,9 +355,9 @@ absl::StatusOr<std::string> EncodeJpeg(const KernelContext& ctx, const uint8_t* 
                                        int64_t height, int64_t width, int64_t channels,
                                        const JpegQuality& how) {
   if (height < 1 || width < 1 || height > JPEG_MAX_DIMENSION || width > JPEG_MAX_DIMENSION) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("JPEG has 1 to ", JPEG_MAX_DIMENSION, " rows and columns, but the image is ",
-                     height, " by ", width));
+    return absl::InvalidArgumentError(absl::StrCat("JPEG has 1 to ", JPEG_MAX_DIMENSION,
+                                                   " rows and columns, but the image is ", height,
+                                                   " by ", width));
   }
   if (how.xmp_metadata.size() > 65000) {
     return absl::InvalidArgumentError(

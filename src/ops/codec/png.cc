@@ -1,8 +1,8 @@
 // PNG by libpng, whose errors are long jumps: they are caught around each call.
+#include <png.h>
+
 #include <csetjmp>
 #include <cstring>
-
-#include <png.h>
 
 #include "absl/strings/str_cat.h"
 #include "ops/codec/codec.h"
@@ -15,17 +15,18 @@ constexpr char kLibrary[] = "libpng16.so.16";
 constexpr absl::string_view kPackage = "libpng16-16";
 constexpr size_t kMostChunk = size_t{8} << 20;  // bytes of what is not the image itself
 
-#define GYRE_PNG_FUNCTIONS(X)                                                                   \
-  X(png_create_read_struct) X(png_create_write_struct) X(png_create_info_struct)                \
-  X(png_destroy_read_struct) X(png_destroy_write_struct) X(png_get_error_ptr)                   \
-  X(png_get_io_ptr) X(png_set_read_fn) X(png_set_write_fn) X(png_read_info) X(png_get_IHDR)     \
-  X(png_get_valid) X(png_set_expand) X(png_set_expand_16)                                       \
-  X(png_set_strip_16) X(png_set_strip_alpha) X(png_set_gray_to_rgb) X(png_set_rgb_to_gray_fixed) \
-  X(png_set_add_alpha) X(png_set_swap)                                                          \
-  X(png_set_interlace_handling) X(png_read_update_info) X(png_get_rowbytes) X(png_read_row)     \
-  X(png_set_user_limits) X(png_set_chunk_malloc_max) X(png_set_chunk_cache_max)                 \
-  X(png_set_IHDR) X(png_write_info) X(png_write_row) X(png_write_end)                           \
-  X(png_set_compression_level) X(png_error)
+#define GYRE_PNG_FUNCTIONS(X)                                                                     \
+  X(png_create_read_struct)                                                                       \
+  X(png_create_write_struct) X(png_create_info_struct) X(png_destroy_read_struct)                 \
+      X(png_destroy_write_struct) X(png_get_error_ptr) X(png_get_io_ptr) X(png_set_read_fn)       \
+          X(png_set_write_fn) X(png_read_info) X(png_get_IHDR) X(png_get_valid) X(png_set_expand) \
+              X(png_set_expand_16) X(png_set_strip_16) X(png_set_strip_alpha)                     \
+                  X(png_set_gray_to_rgb) X(png_set_rgb_to_gray_fixed) X(png_set_add_alpha)        \
+                      X(png_set_swap) X(png_set_interlace_handling) X(png_read_update_info)       \
+                          X(png_get_rowbytes) X(png_read_row) X(png_set_user_limits)              \
+                              X(png_set_chunk_malloc_max) X(png_set_chunk_cache_max)              \
+                                  X(png_set_IHDR) X(png_write_info) X(png_write_row)              \
+                                      X(png_write_end) X(png_set_compression_level) X(png_error)
 
 struct Png {
 #define GYRE_DECLARE(name) decltype(&::name) name = nullptr;
@@ -36,8 +37,8 @@ struct Png {
 absl::StatusOr<Png> OpenPng() {
   GYRE_ASSIGN_OR_RETURN(void* library, OpenLibrary(kLibrary, kPackage));
   Png png;
-#define GYRE_FIND(name)                                                                       \
-  if (!FindFunction(library, #name, reinterpret_cast<void**>(&png.name)))                     \
+#define GYRE_FIND(name)                                                   \
+  if (!FindFunction(library, #name, reinterpret_cast<void**>(&png.name))) \
     return absl::FailedPreconditionError(absl::StrCat(kLibrary, " has no ", #name));
   GYRE_PNG_FUNCTIONS(GYRE_FIND)
 #undef GYRE_FIND
@@ -215,8 +216,7 @@ class Encoder {
     constexpr int kTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                               PNG_COLOR_TYPE_RGB_ALPHA};
     return Run([&] {
-      write_ =
-          png_.png_create_write_struct(PNG_LIBPNG_VER_STRING, &session_, &OnError, &OnWarning);
+      write_ = png_.png_create_write_struct(PNG_LIBPNG_VER_STRING, &session_, &OnError, &OnWarning);
       if (write_ == nullptr) std::longjmp(session_.jump, 1);
       info_ = png_.png_create_info_struct(write_);
       if (info_ == nullptr) std::longjmp(session_.jump, 1);
@@ -278,9 +278,8 @@ absl::StatusOr<std::string> EncodePng(const KernelContext& ctx, const void* pixe
                                       int64_t compression) {
   constexpr int64_t kMostSide = int64_t{1} << 27;
   if (height < 1 || width < 1 || height >= kMostSide || width >= kMostSide) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("PNG has 1 to 2^27 rows and columns, but the image is ", height, " by ",
-                     width));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "PNG has 1 to 2^27 rows and columns, but the image is ", height, " by ", width));
   }
   GYRE_ASSIGN_OR_RETURN(const Png* png, ThePng());
   std::string output;

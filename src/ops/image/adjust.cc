@@ -12,22 +12,22 @@
 namespace gyre {
 namespace {
 
-constexpr int64_t kGrain = 1 << 12;      // pixels
+constexpr int64_t kGrain = 1 << 12;  // pixels
 constexpr int64_t kPollPixels = 1 << 14;
 
 absl::StatusOr<float> Factor(const KernelContext& ctx, absl::string_view what) {
   if (ctx.input(1).rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, " must be a scalar, but its shape is ", ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(what, " must be a scalar, but its shape is ",
+                                                   ctx.input(1).shape().ToString()));
   }
   return ctx.input(1).scalar<float>();
 }
 
 absl::Status CheckImage(const Shape& shape, bool has_colors) {
   if (shape.rank() < 3) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "images must be at least 3-D [height, width, channels], but the shape is ",
-        shape.ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("images must be at least 3-D [height, width, channels], but the shape is ",
+                     shape.ToString()));
   }
   if (has_colors && shape.dim(shape.rank() - 1) != 3) {
     return absl::InvalidArgumentError(

@@ -17,9 +17,8 @@ constexpr int64_t kGrain = 1 << 12;  // pixels
 
 absl::Status CheckColors(const Shape& shape) {
   if (shape.rank() >= 1 && shape.dim(shape.rank() - 1) == 3) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("images must have 3 channels in their last dimension, but the shape is ",
-                   shape.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "images must have 3 channels in their last dimension, but the shape is ", shape.ToString()));
 }
 
 struct ToHsv {

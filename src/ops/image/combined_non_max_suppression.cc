@@ -34,7 +34,8 @@ struct Limits {
   float overlap, score;
 };
 
-// Boxes [batch, boxes, q, 4], where q is 1 or the number of classes; scores [batch, boxes, classes].
+// Boxes [batch, boxes, q, 4], where q is 1 or the number of classes; scores [batch, boxes,
+// classes].
 struct Input {
   int64_t batch, boxes, q, classes;
   const float* corners;
@@ -59,14 +60,18 @@ absl::StatusOr<Input> ReadInput(const KernelContext& ctx) {
   if (corners.dim(1) > std::numeric_limits<int32_t>::max() ||
       scores.dim(2) > std::numeric_limits<int32_t>::max())
     return absl::InvalidArgumentError("there are more than 2^31 - 1 boxes or classes");
-  return Input{corners.dim(0), corners.dim(1),  corners.dim(2),
-               scores.dim(2),  corners.values<float>().data(), scores.values<float>().data()};
+  return Input{corners.dim(0),
+               corners.dim(1),
+               corners.dim(2),
+               scores.dim(2),
+               corners.values<float>().data(),
+               scores.values<float>().data()};
 }
 
 absl::StatusOr<float> Threshold(const KernelContext& ctx, int i, absl::string_view what) {
   if (ctx.input(i).rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, " must be a scalar, but its shape is ", ctx.input(i).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(what, " must be a scalar, but its shape is ",
+                                                   ctx.input(i).shape().ToString()));
   }
   return ctx.input(i).scalar<float>();
 }

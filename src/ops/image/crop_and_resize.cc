@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/dispatch.h"
 #include "ops/image/resample.h"
 #include "ops/registry.h"
 
@@ -46,13 +47,12 @@ absl::StatusOr<Boxes> BoxInputs(const KernelContext& ctx, int boxes, int64_t bat
   for (int64_t b = 0; b < result.count; ++b) {
     if (b % kGrain == kGrain - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
     if (result.indices[b] < 0 || result.indices[b] >= batch) {
-      return absl::OutOfRangeError(absl::StrCat("box_ind[", b, "] = ", result.indices[b],
-                                                " is not in [0, ", batch, ")"));
+      return absl::OutOfRangeError(
+          absl::StrCat("box_ind[", b, "] = ", result.indices[b], " is not in [0, ", batch, ")"));
     }
     for (int64_t i = 4 * b; i < 4 * b + 4; ++i) {
       if (!std::isfinite(result.corners[i])) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("boxes[", b, ",", i % 4, "] is not finite"));
+        return absl::InvalidArgumentError(absl::StrCat("boxes[", b, ",", i % 4, "] is not finite"));
       }
     }
   }
@@ -66,9 +66,9 @@ struct Axis {
         samples_(samples),
         from_(from),
         to_(to),
-        scale_(samples > 1 ? (to - from) * static_cast<float>(size - 1) /
-                                 static_cast<float>(samples - 1)
-                           : 0) {}
+        scale_(samples > 1
+                   ? (to - from) * static_cast<float>(size - 1) / static_cast<float>(samples - 1)
+                   : 0) {}
 
   float At(int64_t i) const {
     const auto last = static_cast<float>(size_ - 1);
@@ -125,8 +125,7 @@ void CropRow(const Pixels& pixels, const Axis& rows, const Axis& columns, int64_
       continue;
     }
     if (attrs.nearest) {
-      const float* pixel =
-          pixels.At(batch, rows.Nearest(at_y), columns.Nearest(at_x), buffer);
+      const float* pixel = pixels.At(batch, rows.Nearest(at_y), columns.Nearest(at_x), buffer);
       std::copy_n(pixel, channels, out);
       continue;
     }
@@ -166,8 +165,8 @@ absl::Status CropAndResize(KernelContext& ctx, const CropAttrs& attrs) {
           const int64_t b = i / size[0];
           const float* box = boxes.corners + 4 * b;
           CropRow(pixels, Axis(box[0], box[2], dims.height, size[0]),
-                  Axis(box[1], box[3], dims.width, size[1]), boxes.indices[b], i % size[0],
-                  size[1], dims.channels, attrs, scratch, to + i * row);
+                  Axis(box[1], box[3], dims.width, size[1]), boxes.indices[b], i % size[0], size[1],
+                  dims.channels, attrs, scratch, to + i * row);
         }
       }));
   GYRE_RETURN_IF_ERROR(error.status());
@@ -225,9 +224,8 @@ absl::Status AddBoxes(KernelContext& ctx, const CropAttrs& attrs, const ImageDim
     for (int64_t b = 0; b < boxes.count; ++b) {
       if (b % kGrain == kGrain - 1 && !ctx.Poll().ok()) return;
       if (boxes.indices[b] < begin || boxes.indices[b] >= end) continue;
-      absl::Status status =
-          AddBox(ctx, grads, from + b * grads.plane(), boxes.corners + 4 * b, dims, attrs.nearest,
-                 to + boxes.indices[b] * dims.plane());
+      absl::Status status = AddBox(ctx, grads, from + b * grads.plane(), boxes.corners + 4 * b,
+                                   dims, attrs.nearest, to + boxes.indices[b] * dims.plane());
       if (!status.ok()) return error.Set(std::move(status));
     }
   }));
@@ -244,9 +242,9 @@ absl::Status CropAndResizeGradImage(KernelContext& ctx, const CropAttrs& attrs) 
   GYRE_ASSIGN_OR_RETURN(const Shape shape, ctx.ShapeInput(3, "image_size"));
   const ImageDims dims{shape.dim(0), shape.dim(1), shape.dim(2), shape.dim(3)};
   if (dims.height < 1 || dims.width < 1 || dims.channels != grads.channels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("image_size ", shape.ToString(), " does not fit grads of shape ",
-                     ctx.input(0).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("image_size ", shape.ToString(),
+                                                   " does not fit grads of shape ",
+                                                   ctx.input(0).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(const Boxes boxes, BoxInputs(ctx, 1, dims.batch));
   if (boxes.count != grads.batch) {
@@ -257,9 +255,9 @@ absl::Status CropAndResizeGradImage(KernelContext& ctx, const CropAttrs& attrs) 
   const DType summed = result == DType::kDouble ? DType::kDouble : DType::kFloat;
   GYRE_ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateZeros(summed, shape));
   if (shape.num_elements() > 0) {
-    GYRE_RETURN_IF_ERROR(
-        summed == DType::kDouble ? AddBoxes<double>(ctx, attrs, grads, boxes, dims, sums)
-                                 : AddBoxes<float>(ctx, attrs, grads, boxes, dims, sums));
+    GYRE_RETURN_IF_ERROR(summed == DType::kDouble
+                             ? AddBoxes<double>(ctx, attrs, grads, boxes, dims, sums)
+                             : AddBoxes<float>(ctx, attrs, grads, boxes, dims, sums));
   }
   if (result == DType::kHalf) {
     GYRE_ASSIGN_OR_RETURN(Tensor narrow, ctx.Allocate(result, shape));
@@ -283,8 +281,7 @@ absl::Status BoxDerivative(const KernelContext& ctx, const Pixels& pixels, const
   const Axis columns(box[1], box[3], dims.width, grads.width);
   const auto last_row = static_cast<float>(dims.height - 1);
   const auto last_column = static_cast<float>(dims.width - 1);
-  const float row_ratio =
-      grads.height > 1 ? last_row / static_cast<float>(grads.height - 1) : 0;
+  const float row_ratio = grads.height > 1 ? last_row / static_cast<float>(grads.height - 1) : 0;
   const float column_ratio =
       grads.width > 1 ? last_column / static_cast<float>(grads.width - 1) : 0;
   const int64_t channels = dims.channels;
@@ -310,8 +307,7 @@ absl::Status BoxDerivative(const KernelContext& ctx, const Pixels& pixels, const
       const float* br = pixels.At(batch, bottom, right, buffer + 3 * channels);
       for (int64_t c = 0; c < channels; ++c) {
         const float top_grad = grad[y * grads.row() + x * channels + c];
-        const float by_y =
-            ((1 - along) * (bl[c] - tl[c]) + along * (br[c] - tr[c])) * top_grad;
+        const float by_y = ((1 - along) * (bl[c] - tl[c]) + along * (br[c] - tr[c])) * top_grad;
         const float by_x = ((1 - down) * (tr[c] - tl[c]) + down * (br[c] - bl[c])) * top_grad;
         if (grads.height > 1) {
           out[0] += by_y * (last_row - static_cast<float>(y) * row_ratio);
@@ -338,9 +334,9 @@ absl::Status CropAndResizeGradBoxes(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const ImageDims dims, image::SampledDims(ctx.input(1), "image"));
   GYRE_ASSIGN_OR_RETURN(const Boxes boxes, BoxInputs(ctx, 2, dims.batch));
   if (boxes.count != grads.batch || grads.channels != dims.channels) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "grads of shape ", ctx.input(0).shape().ToString(), " do not fit ", boxes.count,
-        " boxes of an image of shape ", ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("grads of shape ", ctx.input(0).shape().ToString(), " do not fit ",
+                     boxes.count, " boxes of an image of shape ", ctx.input(1).shape().ToString()));
   }
   if (image::RowLoader(ctx.input(1).dtype()) == nullptr) return NoKernelFor(ctx.input(1).dtype());
   GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({boxes.count, 4}));
@@ -352,8 +348,7 @@ absl::Status CropAndResizeGradBoxes(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
       boxes.count, std::max<int64_t>(1, kGrain / (4 * grads.plane())),
       [&](int64_t begin, int64_t end) {
-        absl::StatusOr<Tensor> room =
-            ctx.Allocate(DType::kFloat, Shape::Vector(4 * dims.channels));
+        absl::StatusOr<Tensor> room = ctx.Allocate(DType::kFloat, Shape::Vector(4 * dims.channels));
         if (!room.ok()) return error.Set(room.status());
         float* const scratch = room->mutable_values<float>().data();
         for (int64_t b = begin; b < end; ++b) {

@@ -17,10 +17,9 @@ using image::ImageDims;
 constexpr int64_t kGrain = 1 << 15;  // elements
 
 // Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia.
-constexpr float kColors[10][4] = {{1, 1, 0, 1},       {0, 0, 1, 1},   {1, 0, 0, 1},
-                                  {0, 1, 0, 1},       {0.5, 0, 0.5, 1}, {0.5, 0.5, 0, 1},
-                                  {0.5, 0, 0, 1},     {0, 0, 0.5, 1}, {0, 1, 1, 1},
-                                  {1, 0, 1, 1}};
+constexpr float kColors[10][4] = {
+    {1, 1, 0, 1},     {0, 0, 1, 1},   {1, 0, 0, 1},   {0, 1, 0, 1}, {0.5, 0, 0.5, 1},
+    {0.5, 0.5, 0, 1}, {0.5, 0, 0, 1}, {0, 0, 0.5, 1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
 
 // Colors in turn, each of as many elements as the image has channels.
 struct Colors {
@@ -33,14 +32,15 @@ absl::StatusOr<Colors> ColorInput(const KernelContext& ctx, int64_t channels,
   if (ctx.num_inputs() > 2) {
     const Tensor& colors = ctx.input(2);
     if (colors.rank() != 2 || colors.dim(1) < channels) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "colors must be [colors, channels] with at least ", channels,
-          " channels, but the shape is ", colors.shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("colors must be [colors, channels] with at least ", channels,
+                       " channels, but the shape is ", colors.shape().ToString()));
     }
     if (colors.num_elements() > 0)
       return Colors{colors.values<float>().data(), colors.dim(0), colors.dim(1)};
   }
-  for (int i = 0; i < 40; ++i) defaults[i] = channels == 1 && i % 4 == 0 ? 1 : kColors[i / 4][i % 4];
+  for (int i = 0; i < 40; ++i)
+    defaults[i] = channels == 1 && i % 4 == 0 ? 1 : kColors[i / 4][i % 4];
   return Colors{defaults.data(), 10, 4};
 }
 
@@ -58,9 +58,8 @@ struct DrawKernel {
     const Tensor& boxes = ctx.input(1);
     GYRE_ASSIGN_OR_RETURN(const ImageDims dims, image::DimsOf(images, "images"));
     if (dims.channels != 1 && dims.channels != 3 && dims.channels != 4) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("images must have 1, 3 or 4 channels, but the shape is ",
-                       images.shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "images must have 1, 3 or 4 channels, but the shape is ", images.shape().ToString()));
     }
     if (boxes.rank() != 3 || boxes.dim(2) != 4 || boxes.dim(0) != dims.batch) {
       return absl::InvalidArgumentError(absl::StrCat("boxes must be [", dims.batch,
@@ -72,10 +71,9 @@ struct DrawKernel {
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(images.dtype(), images.shape()));
     const T* from = images.values<T>().data();
     T* to = out.mutable_values<T>().data();
-    GYRE_RETURN_IF_ERROR(
-        ctx.ParallelRun(images.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
-          std::copy(from + begin, from + end, to + begin);
-        }));
+    GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
+        images.num_elements(), kGrain,
+        [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); }));
     const float* box = boxes.values<float>().data();
     if (images.num_elements() > 0) {
       GYRE_RETURN_IF_ERROR(ctx.ParallelRun(dims.batch, 1, [&](int64_t begin, int64_t end) {

@@ -25,8 +25,8 @@ struct Windows {
   // Of the input's samples, how many does a window span.
   int64_t reach() const { return size + (size - 1) * (rate - 1); }
   int64_t Count(int64_t in) const {
-    return std::max<int64_t>(0, same ? (in + stride - 1) / stride
-                                     : (in - reach() + stride) / stride);
+    return std::max<int64_t>(0,
+                             same ? (in + stride - 1) / stride : (in - reach() + stride) / stride);
   }
   int64_t PadBefore(int64_t in) const {
     if (!same) return 0;
@@ -41,8 +41,8 @@ struct PatchAttrs {
     const auto read = [&](absl::string_view name, int64_t Windows::* field) -> absl::Status {
       const auto* values = map.Get<std::vector<int64_t>>(name);
       if (values == nullptr || values->size() != 4 || (*values)[0] != 1 || (*values)[3] != 1) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            name, " must be four numbers, of which the first and the last are 1"));
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " must be four numbers, of which the first and the last are 1"));
       }
       constexpr int64_t kMost = int64_t{1} << 31;
       for (int i = 1; i < 3; ++i) {
@@ -117,9 +117,8 @@ absl::Status ExtractPatches(KernelContext& ctx, const PatchAttrs& attrs) {
                 ForWindow(
                     attrs, dims, row % height, i % width,
                     [&](int64_t place, int64_t y, int64_t x) {
-                      std::copy_n(
-                          from + batch * dims.plane() + y * dims.row() + x * dims.channels,
-                          dims.channels, patch + place);
+                      std::copy_n(from + batch * dims.plane() + y * dims.row() + x * dims.channels,
+                                  dims.channels, patch + place);
                     },
                     [&](int64_t place) { std::fill_n(patch + place, dims.channels, T{}); });
               }
@@ -140,10 +139,9 @@ absl::Status PatchShape(ShapeContext& c) {
   const int64_t channels = image::DimOr(c, 0, 3);
   const std::optional<int64_t> depth = attrs.Depth(std::max<int64_t>(channels, 0));
   if (!depth) return TooLarge();
-  c.set_output(0, PartialShape(Dims{image::DimOr(c, 0, 0),
-                                    height < 0 ? -1 : attrs.rows.Count(height),
-                                    width < 0 ? -1 : attrs.columns.Count(width),
-                                    channels < 0 ? -1 : *depth}));
+  c.set_output(0, PartialShape(Dims{
+                      image::DimOr(c, 0, 0), height < 0 ? -1 : attrs.rows.Count(height),
+                      width < 0 ? -1 : attrs.columns.Count(width), channels < 0 ? -1 : *depth}));
   return absl::OkStatus();
 }
 

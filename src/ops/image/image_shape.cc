@@ -8,9 +8,9 @@ namespace gyre::image {
 
 absl::StatusOr<ImageDims> DimsOf(const Tensor& images, absl::string_view what) {
   if (images.rank() != 4) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " must be 4-dimensional [batch, height, width, channels], but the shape is ",
-                     images.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, " must be 4-dimensional [batch, height, width, channels], but the shape is ",
+        images.shape().ToString()));
   }
   return ImageDims{images.dim(0), images.dim(1), images.dim(2), images.dim(3)};
 }
@@ -35,8 +35,8 @@ absl::StatusOr<std::array<int64_t, 2>> SizeInput(const KernelContext& ctx, int i
                                                  absl::string_view what) {
   const Tensor& size = ctx.input(i);
   if (size.rank() != 1 || size.dim(0) != 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, " must have two elements, but its shape is ", size.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " must have two elements, but its shape is ", size.shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> values, ctx.IntVector(i, what));
   if (values[0] < 1 || values[1] < 1) {
@@ -48,9 +48,8 @@ absl::StatusOr<std::array<int64_t, 2>> SizeInput(const KernelContext& ctx, int i
 
 absl::Status NeedRank(const ShapeContext& c, int i, int rank, absl::string_view what) {
   if (c.input(i).has_rank() && c.input(i).rank() != rank) {
-    return absl::InvalidArgumentError(absl::StrCat(what, " must have ", rank,
-                                                   " dimensions, but the shape is ",
-                                                   c.input(i).ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, " must have ", rank, " dimensions, but the shape is ", c.input(i).ToString()));
   }
   return absl::OkStatus();
 }

@@ -18,15 +18,15 @@ namespace gyre::image {
 struct ImageDims {
   int64_t batch, height, width, channels;
 
-  int64_t row() const { return width * channels; }    // elements
-  int64_t plane() const { return height * row(); }    // elements
+  int64_t row() const { return width * channels; }  // elements
+  int64_t plane() const { return height * row(); }  // elements
   int64_t pixels() const { return batch * height * width; }
 };
 
 // The dimensions of a tensor of rank 4. INVALID_ARGUMENT naming `what` for another rank.
 absl::StatusOr<ImageDims> DimsOf(const Tensor& images, absl::string_view what);
-// As DimsOf; INVALID_ARGUMENT unless height, width and channels are at least 1, and height and width
-// below 2^31.
+// As DimsOf; INVALID_ARGUMENT unless height, width and channels are at least 1, and height and
+// width below 2^31.
 absl::StatusOr<ImageDims> SampledDims(const Tensor& images, absl::string_view what);
 
 // Height and width from input i, a vector of two positive int32. INVALID_ARGUMENT otherwise.

@@ -1,7 +1,7 @@
 // NonMaxSuppression and its kin: the boxes of the highest scores that do not overlap much.
 //
-// Boxes are taken in order of their scores; what overlaps a box that was taken is left out, or, with
-// a sigma, has its score lowered and waits for its turn again (Bodla et al., Soft-NMS, 2017).
+// Boxes are taken in order of their scores; what overlaps a box that was taken is left out, or,
+// with a sigma, has its score lowered and waits for its turn again (Bodla et al., Soft-NMS, 2017).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -79,8 +79,8 @@ absl::StatusOr<Selected<T>> Select(const KernelContext& ctx, const T* scores, in
         left_out = true;
         break;
       }
-      const T power = static_cast<T>(value(static_cast<T>(value(scale) * value(common))) *
-                                     value(common));
+      const T power =
+          static_cast<T>(value(static_cast<T>(value(scale) * value(common))) * value(common));
       const T weight = static_cast<T>(std::exp(value(power)));
       next.score = static_cast<T>(value(next.score) * value(weight));
       if (value(next.score) <= value(limits.score)) break;
@@ -150,13 +150,11 @@ absl::Status SetSelected(KernelContext& ctx, Selected<T> selected, int64_t most,
   ctx.set_output(0, std::move(indices));
   if (has_scores) {
     GYRE_ASSIGN_OR_RETURN(Tensor scores, ctx.AllocateZeros(DTypeOf<T>, Shape::Vector(size)));
-    std::copy(selected.scores.begin(), selected.scores.end(),
-              scores.mutable_values<T>().begin());
+    std::copy(selected.scores.begin(), selected.scores.end(), scores.mutable_values<T>().begin());
     ctx.set_output(1, std::move(scores));
   }
   const int last = has_scores ? 2 : 1;
-  if (ctx.num_outputs() > last)
-    ctx.set_output(last, Tensor::Scalar(static_cast<int32_t>(count)));
+  if (ctx.num_outputs() > last) ctx.set_output(last, Tensor::Scalar(static_cast<int32_t>(count)));
   return absl::OkStatus();
 }
 
@@ -218,10 +216,9 @@ absl::Status SuppressOverlaps(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(limits.overlap, Threshold<float>(ctx, 3, "overlap_threshold"));
   GYRE_ASSIGN_OR_RETURN(limits.score, Threshold<float>(ctx, 4, "score_threshold"));
   const float* common = overlaps.values<float>().data();
-  GYRE_ASSIGN_OR_RETURN(
-      Selected<float> selected,
-      (Select<float>(ctx, scores.values<float>().data(), n, limits,
-                     [&](int32_t i, int32_t j) { return common[i * n + j]; })));
+  GYRE_ASSIGN_OR_RETURN(Selected<float> selected,
+                        (Select<float>(ctx, scores.values<float>().data(), n, limits,
+                                       [&](int32_t i, int32_t j) { return common[i * n + j]; })));
   return SetSelected(ctx, std::move(selected), limits.most, /*padded=*/false,
                      /*has_scores=*/false);
 }
@@ -276,13 +273,13 @@ void RegisterNonMaxSuppression(OpRegistry& ops) {
               "Boxes of the highest scores, above a threshold, that do not overlap more than "
               "another.",
               "T");
-  AddSuppress(ops,
-              "NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: "
-              "T_threshold, score_threshold: T_threshold) -> selected_indices: int32, "
-              "valid_outputs: int32 {T: {half, float} = float; T_threshold: {half, float} = "
-              "float; pad_to_max_output_size: bool = false}",
-              "As NonMaxSuppressionV3; how many boxes there are, too, perhaps filled up with zeros.",
-              "T");
+  AddSuppress(
+      ops,
+      "NonMaxSuppressionV4(boxes: T, scores: T, max_output_size: int32, iou_threshold: "
+      "T_threshold, score_threshold: T_threshold) -> selected_indices: int32, "
+      "valid_outputs: int32 {T: {half, float} = float; T_threshold: {half, float} = "
+      "float; pad_to_max_output_size: bool = false}",
+      "As NonMaxSuppressionV3; how many boxes there are, too, perhaps filled up with zeros.", "T");
   AddSuppress(ops,
               "NonMaxSuppressionV5(boxes: T, scores: T, max_output_size: int32, iou_threshold: T, "
               "score_threshold: T, soft_nms_sigma: T) -> selected_indices: int32, "

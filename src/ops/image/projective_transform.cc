@@ -25,8 +25,8 @@ struct TransformAttrs {
     const std::string& kind = NodeAttr<std::string>(node, "interpolation");
     const std::string& fill = NodeAttr<std::string>(node, "fill_mode");
     if (kind != "NEAREST" && kind != "BILINEAR") {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "interpolation must be 'NEAREST' or 'BILINEAR', got '", kind, "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("interpolation must be 'NEAREST' or 'BILINEAR', got '", kind, "'"));
     }
     attrs.bilinear = kind == "BILINEAR";
     if (fill == "REFLECT") {
@@ -110,8 +110,8 @@ struct Sampler {
     const float value = (bottom - y) * above + (y - top) * below;
     if constexpr (std::is_integral_v<T>) {
       // Between values of the type, or NaN where the place is none.
-      return std::isnan(value) ? fill : static_cast<T>(std::min(
-                                            std::max(value, Lowest()), Highest()));
+      return std::isnan(value) ? fill
+                               : static_cast<T>(std::min(std::max(value, Lowest()), Highest()));
     } else {
       return static_cast<T>(value);
     }
@@ -146,9 +146,9 @@ struct TransformKernel {
     GYRE_ASSIGN_OR_RETURN(const ImageDims dims, image::DimsOf(images, "images"));
     if (transforms.rank() != 2 || transforms.dim(1) != 8 ||
         (transforms.dim(0) != 1 && transforms.dim(0) != dims.batch)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("transforms must be [1 or ", dims.batch, ", 8], but the shape is ",
-                       transforms.shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("transforms must be [1 or ", dims.batch,
+                                                     ", 8], but the shape is ",
+                                                     transforms.shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(const auto size, image::SizeInput(ctx, 2, "output_shape"));
     T fill = T(0);
@@ -189,12 +189,12 @@ struct TransformKernel {
       std::fill_n(out, dims.channels, sampler.fill);
       return;
     }
-    const float x = Inside(attrs.fill,
-                           (transform[0] * at_x + transform[1] * at_y + transform[2]) / projection,
-                           dims.width);
-    const float y = Inside(attrs.fill,
-                           (transform[3] * at_x + transform[4] * at_y + transform[5]) / projection,
-                           dims.height);
+    const float x =
+        Inside(attrs.fill, (transform[0] * at_x + transform[1] * at_y + transform[2]) / projection,
+               dims.width);
+    const float y =
+        Inside(attrs.fill, (transform[3] * at_x + transform[4] * at_y + transform[5]) / projection,
+               dims.height);
     for (int64_t c = 0; c < dims.channels; ++c)
       out[c] = attrs.bilinear ? sampler.Bilinear(y, x, c) : sampler.Nearest(y, x, c);
   }
@@ -222,13 +222,13 @@ void TransformGradient(GradientContext& g) {
   // The inverse of [a b c; d e f; g h 1], but for a factor, is its matrix of cofactors, turned.
   const std::vector<Expr> m =
       g.builder().Ops("Unpack", {g.input(1)}, {{"num", int64_t{8}}, {"axis", int64_t{1}}}, 8);
-  const std::vector<Expr> turned = {
-      m[4] - m[5] * m[7],        m[2] * m[7] - m[1],        m[1] * m[5] - m[2] * m[4],
-      m[5] * m[6] - m[3],        m[0] - m[2] * m[6],        m[2] * m[3] - m[0] * m[5],
-      m[3] * m[7] - m[4] * m[6], m[1] * m[6] - m[0] * m[7]};
+  const std::vector<Expr> turned = {m[4] - m[5] * m[7],        m[2] * m[7] - m[1],
+                                    m[1] * m[5] - m[2] * m[4], m[5] * m[6] - m[3],
+                                    m[0] - m[2] * m[6],        m[2] * m[3] - m[0] * m[5],
+                                    m[3] * m[7] - m[4] * m[6], m[1] * m[6] - m[0] * m[7]};
   const Expr last = m[0] * m[4] - m[1] * m[3];
-  const Expr back = g.op("Pack", turned, {{"axis", int64_t{1}}}) /
-                    g.op("ExpandDims", {last, g.builder().Int(1)});
+  const Expr back =
+      g.op("Pack", turned, {{"axis", int64_t{1}}}) / g.op("ExpandDims", {last, g.builder().Int(1)});
   const Expr size = RuleDims::OfInput(g, 0).Part(1, 3);
   const AttrMap attrs = {{"interpolation", g.attr<std::string>("interpolation", "NEAREST")},
                          {"fill_mode", g.attr<std::string>("fill_mode", "CONSTANT")}};

@@ -8,7 +8,7 @@
 namespace gyre::image {
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;      // additions in a piece
+constexpr int64_t kGrain = 1 << 15;     // additions in a piece
 constexpr int64_t kPollWork = 1 << 16;  // additions between two looks at the time
 
 template <typename T>
@@ -71,8 +71,7 @@ void Between(const float* row, const Taps& taps, int64_t channels, int64_t begin
     const float* left = row + froms[2 * x] * count;
     const float* right = row + froms[2 * x + 1] * count;
     const float part = weights[2 * x + 1];
-    for (int64_t c = 0; c < count; ++c)
-      out[x * count + c] = left[c] + (right[c] - left[c]) * part;
+    for (int64_t c = 0; c < count; ++c) out[x * count + c] = left[c] + (right[c] - left[c]) * part;
   }
 }
 
@@ -128,7 +127,8 @@ class Resampler {
     }
     switch (order_) {
       case Order::kRowsFirst:
-        GYRE_RETURN_IF_ERROR(AddRows(y, dims_.row(), [&](int64_t from) { return Row(from); }, sum_));
+        GYRE_RETURN_IF_ERROR(
+            AddRows(y, dims_.row(), [&](int64_t from) { return Row(from); }, sum_));
         GYRE_RETURN_IF_ERROR(AddColumnsOf(sum_, out));
         break;
       case Order::kColumnsFirst:
@@ -261,24 +261,23 @@ absl::StatusOr<Tensor> Resample(const KernelContext& ctx, const Tensor& images,
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max(out_row, dims.row()));
   void* const to = out.mutable_raw_data();
   FirstError error;
-  GYRE_RETURN_IF_ERROR(
-      ctx.ParallelRun(dims.batch * height, grain, [&](int64_t begin, int64_t end) {
-        Resampler resampler(ctx, images, dims, rows, columns, order);
-        absl::Status status = resampler.Prepare();
-        Tensor narrow;
-        if (status.ok() && result != DType::kFloat) {
-          absl::StatusOr<Tensor> made = ctx.Allocate(DType::kFloat, Shape::Vector(out_row));
-          status = made.status();
-          if (made.ok()) narrow = *std::move(made);
-        }
-        for (int64_t i = begin; i < end && status.ok(); ++i) {
-          float* const row = result == DType::kFloat ? static_cast<float*>(to) + i * out_row
-                                                     : narrow.mutable_values<float>().data();
-          status = resampler.Make(i / height, i % height, factor, row);
-          if (status.ok() && result != DType::kFloat) store(row, out_row, to, i * out_row);
-        }
-        if (!status.ok()) error.Set(std::move(status));
-      }));
+  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(dims.batch * height, grain, [&](int64_t begin, int64_t end) {
+    Resampler resampler(ctx, images, dims, rows, columns, order);
+    absl::Status status = resampler.Prepare();
+    Tensor narrow;
+    if (status.ok() && result != DType::kFloat) {
+      absl::StatusOr<Tensor> made = ctx.Allocate(DType::kFloat, Shape::Vector(out_row));
+      status = made.status();
+      if (made.ok()) narrow = *std::move(made);
+    }
+    for (int64_t i = begin; i < end && status.ok(); ++i) {
+      float* const row = result == DType::kFloat ? static_cast<float*>(to) + i * out_row
+                                                 : narrow.mutable_values<float>().data();
+      status = resampler.Make(i / height, i % height, factor, row);
+      if (status.ok() && result != DType::kFloat) store(row, out_row, to, i * out_row);
+    }
+    if (!status.ok()) error.Set(std::move(status));
+  }));
   GYRE_RETURN_IF_ERROR(error.status());
   return out;
 }

@@ -1,4 +1,6 @@
 // Resizing images by linear and cubic interpolation and by area, and the adjoints of these.
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
@@ -48,9 +50,8 @@ absl::Status Resize(KernelContext& ctx, const ResizeAttrs& attrs) {
     factor = static_cast<float>(1.0 / (image::ScaleOf(dims.height, size[0], attrs.scaling) *
                                        image::ScaleOf(dims.width, size[1], attrs.scaling)));
   }
-  GYRE_ASSIGN_OR_RETURN(Tensor out,
-                        image::Resample(ctx, ctx.input(0), dims, rows, columns, kOrder,
-                                        ctx.output_dtype(0), factor));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, image::Resample(ctx, ctx.input(0), dims, rows, columns, kOrder,
+                                                    ctx.output_dtype(0), factor));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
@@ -59,17 +60,15 @@ absl::Status Resize(KernelContext& ctx, const ResizeAttrs& attrs) {
 template <MakeTaps kTaps>
 absl::Status ResizeAdjoint(KernelContext& ctx, const ResizeAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const ImageDims dims, image::DimsOf(ctx.input(0), "grads"));
-  GYRE_ASSIGN_OR_RETURN(const ImageDims original,
-                        image::DimsOf(ctx.input(1), "original_image"));
+  GYRE_ASSIGN_OR_RETURN(const ImageDims original, image::DimsOf(ctx.input(1), "original_image"));
   if (dims.height < 1 || dims.width < 1 || original.height < 1 || original.width < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("grads and original_image must have at least one row and column, but their "
                      "shapes are ",
                      ctx.input(0).shape().ToString(), " and ", ctx.input(1).shape().ToString()));
   }
-  GYRE_ASSIGN_OR_RETURN(
-      const Shape shape,
-      Shape::Make({dims.batch, original.height, original.width, dims.channels}));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape,
+                        Shape::Make({dims.batch, original.height, original.width, dims.channels}));
   if (shape.num_elements() == 0) {
     GYRE_ASSIGN_OR_RETURN(Tensor empty, ctx.Allocate(ctx.output_dtype(0), shape));
     ctx.set_output(0, std::move(empty));
@@ -79,10 +78,8 @@ absl::Status ResizeAdjoint(KernelContext& ctx, const ResizeAttrs& attrs) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   if (original.height >= kMost || original.width >= kMost)
     return absl::InvalidArgumentError("original_image must be less than 2^31 - 1 high and wide");
-  GYRE_ASSIGN_OR_RETURN(const Taps rows,
-                        kTaps(ctx, original.height, dims.height, attrs.scaling));
-  GYRE_ASSIGN_OR_RETURN(const Taps columns,
-                        kTaps(ctx, original.width, dims.width, attrs.scaling));
+  GYRE_ASSIGN_OR_RETURN(const Taps rows, kTaps(ctx, original.height, dims.height, attrs.scaling));
+  GYRE_ASSIGN_OR_RETURN(const Taps columns, kTaps(ctx, original.width, dims.width, attrs.scaling));
   GYRE_ASSIGN_OR_RETURN(const Taps from_rows, rows.Transposed(ctx, original.height));
   GYRE_ASSIGN_OR_RETURN(const Taps from_columns, columns.Transposed(ctx, original.width));
   GYRE_ASSIGN_OR_RETURN(Tensor out,
@@ -115,8 +112,8 @@ void BicubicGradient(GradientContext& g) {
   if (dtype == DType::kFloat || dtype == DType::kDouble) {
     g.Add(0, g.op("ResizeBicubicGrad", {g.grad(), g.input(0)}, ScalingOf(g)));
   } else if (IsFloating(dtype)) {
-    const Expr wide = g.op("ResizeBicubicGrad", {g.grad(), Cast(g.input(0), DType::kFloat)},
-                           ScalingOf(g));
+    const Expr wide =
+        g.op("ResizeBicubicGrad", {g.grad(), Cast(g.input(0), DType::kFloat)}, ScalingOf(g));
     g.Add(0, Cast(wide, dtype));
   }
 }

@@ -134,8 +134,8 @@ template <bool kForward>
 void NearestGradient(GradientContext& g) {
   if (!g.wants(0)) return;
   const Expr size = RuleDims::OfInput(g, 0).Part(1, 3);
-  g.Add(0, g.op(kForward ? "ResizeNearestNeighborGrad" : "ResizeNearestNeighbor",
-                {g.grad(), size}, ScalingOf(g)));
+  g.Add(0, g.op(kForward ? "ResizeNearestNeighborGrad" : "ResizeNearestNeighbor", {g.grad(), size},
+                ScalingOf(g)));
 }
 
 }  // namespace

@@ -122,14 +122,13 @@ absl::StatusOr<std::vector<Rectangle>> Objects(const KernelContext& ctx, const S
     if (i % (1 << 15) == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     for (size_t j = i; j < i + 4; ++j) {
       if (!(corners[j] >= 0 && corners[j] <= 1)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "All bounding box coordinates must be in [0.0, 1.0]: ", corners[j]));
+        return absl::InvalidArgumentError(
+            absl::StrCat("All bounding box coordinates must be in [0.0, 1.0]: ", corners[j]));
       }
     }
-    objects.push_back({static_cast<int64_t>(corners[i + 1] * w),
-                       static_cast<int64_t>(corners[i] * h),
-                       static_cast<int64_t>(corners[i + 3] * w),
-                       static_cast<int64_t>(corners[i + 2] * h)});
+    objects.push_back(
+        {static_cast<int64_t>(corners[i + 1] * w), static_cast<int64_t>(corners[i] * h),
+         static_cast<int64_t>(corners[i + 3] * w), static_cast<int64_t>(corners[i + 2] * h)});
   }
   if (objects.empty()) {
     if (!attrs.use_image) {
@@ -206,8 +205,7 @@ struct SampleKernel {
     bool found = false;
     for (int64_t i = 0; i < attrs.attempts && !found; ++i) {
       if (i % 64 == 63 || objects.size() > 1024) GYRE_RETURN_IF_ERROR(ctx.Poll());
-      const float aspect =
-          draws.Float() * (attrs.aspect[1] - attrs.aspect[0]) + attrs.aspect[0];
+      const float aspect = draws.Float() * (attrs.aspect[1] - attrs.aspect[0]) + attrs.aspect[0];
       found = DrawPart(width, height, attrs.area, aspect, draws, part) &&
               CoversSome(part, least, objects);
     }
@@ -231,13 +229,14 @@ absl::Status SampleShape(ShapeContext& c) {
 constexpr absl::string_view kRanges =
     "aspect_ratio_range: list(float) = [0.75, 1.33]; area_range: list(float) = [0.05, 1]; "
     "max_attempts: int = 100; use_image_if_no_bounding_boxes: bool = false}";
-constexpr absl::string_view kOutputs = ") -> begin: T, size: T, bboxes: float {T: {uint8, int8, "
-                                       "int16, int32, int64}; ";
+constexpr absl::string_view kOutputs =
+    ") -> begin: T, size: T, bboxes: float {T: {uint8, int8, "
+    "int16, int32, int64}; ";
 
 void AddSampler(OpRegistry& ops, absl::string_view name, absl::string_view inputs,
                 absl::string_view attrs, Effect effect) {
-  const std::string schema = absl::StrCat(name, "(image_size: T, bounding_boxes: float", inputs,
-                                          kOutputs, attrs, kRanges);
+  const std::string schema =
+      absl::StrCat(name, "(image_size: T, bounding_boxes: float", inputs, kOutputs, attrs, kRanges);
   ops.Add({
       .schema = schema,
       .doc = "A random part of an image that covers enough of one of the boxes: where it begins, "
@@ -256,8 +255,8 @@ void RegisterSampleBoundingBox(OpRegistry& ops) {
              "seed: int = 0; seed2: int = 0; min_object_covered: float = 0.1; ", Effect::kRandom);
   AddSampler(ops, "SampleDistortedBoundingBoxV2", ", min_object_covered: float",
              "seed: int = 0; seed2: int = 0; ", Effect::kRandom);
-  AddSampler(ops, "StatelessSampleDistortedBoundingBox",
-             ", min_object_covered: float, seed: Tseed", "Tseed: {int32, int64}; ", Effect::kNone);
+  AddSampler(ops, "StatelessSampleDistortedBoundingBox", ", min_object_covered: float, seed: Tseed",
+             "Tseed: {int32, int64}; ", Effect::kNone);
 }
 
 }  // namespace gyre

@@ -80,13 +80,12 @@ absl::Status ScaleAndTranslateAdjoint(KernelContext& ctx, const FilterAttrs& att
   GYRE_ASSIGN_OR_RETURN(const ImageDims dims, image::SampledDims(ctx.input(0), "grads"));
   GYRE_ASSIGN_OR_RETURN(const ImageDims original,
                         image::SampledDims(ctx.input(1), "original_image"));
-  GYRE_ASSIGN_OR_RETURN(
-      const Shape shape,
-      Shape::Make({dims.batch, original.height, original.width, dims.channels}));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape,
+                        Shape::Make({dims.batch, original.height, original.width, dims.channels}));
   if (shape.num_elements() == 0) return SetEmpty(ctx, shape);
-  GYRE_ASSIGN_OR_RETURN(const Tables tables,
-                        MakeTables(ctx, attrs, {original.height, original.width},
-                                   {dims.height, dims.width}));
+  GYRE_ASSIGN_OR_RETURN(
+      const Tables tables,
+      MakeTables(ctx, attrs, {original.height, original.width}, {dims.height, dims.width}));
   GYRE_ASSIGN_OR_RETURN(const Taps rows, tables.rows.Transposed(ctx, original.height));
   GYRE_ASSIGN_OR_RETURN(const Taps columns, tables.columns.Transposed(ctx, original.width));
   GYRE_ASSIGN_OR_RETURN(Tensor out, image::Resample(ctx, ctx.input(0), dims, rows, columns,
@@ -111,8 +110,8 @@ AttrMap FilterOf(const GradientContext& g) {
 void Gradient0(GradientContext& g) {
   if (!g.wants(0) || !IsFloating(g.input_dtype(0))) return;
   const Expr image = Cast(g.input(0), DType::kFloat);
-  const Expr adjoint = g.op("ScaleAndTranslateGrad", {g.grad(), image, g.input(2), g.input(3)},
-                            FilterOf(g));
+  const Expr adjoint =
+      g.op("ScaleAndTranslateGrad", {g.grad(), image, g.input(2), g.input(3)}, FilterOf(g));
   g.Add(0, Cast(adjoint, g.input_dtype(0)));
 }
 

@@ -23,9 +23,7 @@ float Location(int64_t x, float scale, const Scaling& scaling) {
   return scaling.half_pixel_centers ? (at + 0.5f) * scale - 0.5f : at * scale;
 }
 
-int64_t Bound(int64_t at, int64_t size) {
-  return std::min(size - 1, std::max<int64_t>(0, at));
-}
+int64_t Bound(int64_t at, int64_t size) { return std::min(size - 1, std::max<int64_t>(0, at)); }
 
 // Weights of samples at a distance of i / kSteps and of 1 + i / kSteps.
 constexpr int64_t kSteps = 1024;
@@ -227,8 +225,9 @@ absl::StatusOr<Taps> NearestTaps(const KernelContext& ctx, int64_t in, int64_t o
     GYRE_RETURN_IF_ERROR(PollAt(ctx, x));
     const float position = static_cast<float>(static_cast<int32_t>(x));
     const float at = scaling.half_pixel_centers ? (position + 0.5f) * scale : position * scale;
-    taps.Add(Bound(static_cast<int64_t>(scaling.align_corners ? std::round(at) : std::floor(at)), in),
-             1);
+    taps.Add(
+        Bound(static_cast<int64_t>(scaling.align_corners ? std::round(at) : std::floor(at)), in),
+        1);
     taps.EndPosition();
   }
   return taps;
@@ -243,9 +242,10 @@ absl::StatusOr<Filter> FilterNamed(absl::string_view name) {
   if (name == "triangle") return Filter{1, Triangle};
   if (name == "keyscubic") return Filter{2, KeysCubic};
   if (name == "mitchellcubic") return Filter{2, MitchellCubic};
-  return absl::InvalidArgumentError(absl::StrCat(
-      "kernel_type '", name, "' is none of lanczos1, lanczos3, lanczos5, gaussian, box, triangle, "
-      "keyscubic and mitchellcubic"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("kernel_type '", name,
+                   "' is none of lanczos1, lanczos3, lanczos5, gaussian, box, triangle, "
+                   "keyscubic and mitchellcubic"));
 }
 
 absl::StatusOr<Taps> FilterTaps(const KernelContext& ctx, const Filter& filter, int64_t in,
@@ -259,7 +259,8 @@ absl::StatusOr<Taps> FilterTaps(const KernelContext& ctx, const Filter& filter, 
   for (int64_t x = 0; x < out; ++x) {
     GYRE_RETURN_IF_ERROR(PollAt(ctx, x));
     const Span span = SpanAt(x, in, reach, step, shift);
-    const std::optional<int64_t> sum = CheckedAdd(total, std::max<int64_t>(0, span.end - span.begin));
+    const std::optional<int64_t> sum =
+        CheckedAdd(total, std::max<int64_t>(0, span.end - span.begin));
     if (!sum) return absl::InvalidArgumentError("scale is too small for this size");
     total = *sum;
   }
@@ -278,8 +279,7 @@ absl::StatusOr<Taps> FilterTaps(const KernelContext& ctx, const Filter& filter, 
     }
     const bool counts = std::fabs(sum) >= 1000 * std::numeric_limits<float>::min();
     const float inverse = counts ? 1.0f / sum : 0.0f;
-    for (int64_t i = span.begin; i < span.end; ++i)
-      taps.Add(i, weights[i - span.begin] * inverse);
+    for (int64_t i = span.begin; i < span.end; ++i) taps.Add(i, weights[i - span.begin] * inverse);
     taps.EndPosition();
   }
   return taps;

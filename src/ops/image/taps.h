@@ -34,7 +34,8 @@ class Taps {
   }
   void EndPosition() { begins_[++ended_] = filled_; }
 
-  // The table of the adjoint: by sample of an axis of `size` samples, the positions that it goes to.
+  // The table of the adjoint: by sample of an axis of `size` samples, the positions that it goes
+  // to.
   absl::StatusOr<Taps> Transposed(const KernelContext& ctx, int64_t size) const;
 
  private:

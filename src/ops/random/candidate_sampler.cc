@@ -1,5 +1,5 @@
-// Candidate samplers: a few classes out of many, to train with instead of all; and which of them are
-// among the true ones. Numbers are those of TensorFlow for the same generator.
+// Candidate samplers: a few classes out of many, to train with instead of all; and which of them
+// are among the true ones. Numbers are those of TensorFlow for the same generator.
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -141,9 +141,9 @@ struct SamplerAttrs {
     }
     if (unigrams.empty()) return absl::InvalidArgumentError("Must provide unigrams");
     if (reserved < 0 || reserved > range || shard < 0 || shard >= shards) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "num_reserved_ids ", reserved, " is not in [0, ", range, "], or shard ", shard,
-          " is none of ", shards));
+      return absl::InvalidArgumentError(absl::StrCat("num_reserved_ids ", reserved,
+                                                     " is not in [0, ", range, "], or shard ",
+                                                     shard, " is none of ", shards));
     }
     std::vector<float> weights;
     for (int64_t id = 0; id < reserved; ++id) {
@@ -161,9 +161,9 @@ struct SamplerAttrs {
     }
     const float total = std::accumulate(weights.begin(), weights.end(), 0.0f);
     if (static_cast<int64_t>(weights.size()) != range || !(total > 0) || std::isinf(total)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "range is ", range, " must be equal to weights size  ", weights.size(),
-          ", and one of them must be positive"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("range is ", range, " must be equal to weights size  ", weights.size(),
+                       ", and one of them must be positive"));
     }
     return std::make_shared<Weighted>(std::move(weights));
   }
@@ -212,8 +212,8 @@ absl::Status SampleCandidates(KernelContext& ctx, const SamplerAttrs& attrs) {
   const int64_t range = attrs.distribution->range();
   for (const int64_t value : truths.values<int64_t>()) {
     if (value < 0 || value >= range) {
-      return absl::InvalidArgumentError(absl::StrCat("`true_candidate` out of range [0, ", range,
-                                                     "), received ", value));
+      return absl::InvalidArgumentError(
+          absl::StrCat("`true_candidate` out of range [0, ", range, "), received ", value));
     }
   }
   const Shape sampled = Shape::Vector(attrs.num_sampled);
@@ -222,9 +222,8 @@ absl::Status SampleCandidates(KernelContext& ctx, const SamplerAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(Tensor counts, ctx.Allocate(DType::kFloat, sampled));
   const auto [key, stream] = ctx.RandomKey(attrs.seed, attrs.seed2);
   Draws draws(Philox(key, 0, stream));
-  GYRE_ASSIGN_OR_RETURN(
-      const int64_t tries,
-      DrawClasses(ctx, attrs, draws, candidates.mutable_values<int64_t>()));
+  GYRE_ASSIGN_OR_RETURN(const int64_t tries,
+                        DrawClasses(ctx, attrs, draws, candidates.mutable_values<int64_t>()));
   const auto fill = [&](absl::Span<const int64_t> classes, float* out) -> absl::Status {
     for (size_t i = 0; i < classes.size(); ++i) {
       if (i % kPollWork == kPollWork - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -234,10 +233,8 @@ absl::Status SampleCandidates(KernelContext& ctx, const SamplerAttrs& attrs) {
     }
     return absl::OkStatus();
   };
-  GYRE_RETURN_IF_ERROR(
-      fill(candidates.values<int64_t>(), counts.mutable_values<float>().data()));
-  GYRE_RETURN_IF_ERROR(
-      fill(truths.values<int64_t>(), true_counts.mutable_values<float>().data()));
+  GYRE_RETURN_IF_ERROR(fill(candidates.values<int64_t>(), counts.mutable_values<float>().data()));
+  GYRE_RETURN_IF_ERROR(fill(truths.values<int64_t>(), true_counts.mutable_values<float>().data()));
   ctx.set_output(0, std::move(candidates));
   ctx.set_output(1, std::move(true_counts));
   ctx.set_output(2, std::move(counts));
@@ -248,8 +245,8 @@ absl::Status SamplerShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireRank(0, 2));
   const int64_t sampled = c.attrs().GetOr<int64_t>("num_sampled", -1);
   c.set_output(0, PartialShape(Dims{sampled}));
-  c.set_output(1, PartialShape(Dims{image::DimOr(c, 0, 0),
-                                    c.attrs().GetOr<int64_t>("num_true", -1)}));
+  c.set_output(1,
+               PartialShape(Dims{image::DimOr(c, 0, 0), c.attrs().GetOr<int64_t>("num_true", -1)}));
   c.set_output(2, PartialShape(Dims{sampled}));
   return absl::OkStatus();
 }
@@ -263,10 +260,10 @@ absl::Status AccidentalHits(KernelContext& ctx, const HitAttrs& attrs) {
   const Tensor& truths = ctx.input(0);
   const Tensor& sampled = ctx.input(1);
   if (truths.rank() != 2 || truths.dim(1) != attrs.num_true || sampled.rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "true_classes must be [batch, ", attrs.num_true,
-        "] and sampled_candidates a vector, but their shapes are ", truths.shape().ToString(),
-        " and ", sampled.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("true_classes must be [batch, ", attrs.num_true,
+                     "] and sampled_candidates a vector, but their shapes are ",
+                     truths.shape().ToString(), " and ", sampled.shape().ToString()));
   }
   const auto candidates = sampled.values<int64_t>();
   absl::flat_hash_map<int64_t, int64_t> places;
@@ -328,16 +325,16 @@ void AddSampler(OpRegistry& ops, absl::string_view name, absl::string_view attrs
 void RegisterCandidateSampler(OpRegistry& ops) {
   AddSampler(ops, "UniformCandidateSampler", "range_max: int >= 1; ",
              "Classes drawn evenly, and how often they and the true ones are expected.");
-  AddSampler(ops, "LogUniformCandidateSampler", "range_max: int >= 1; ",
-             "Classes drawn as words are frequent (P(k) ~ log(1 + 1 / (k + 1))), and how often they "
-             "and the true ones are expected.");
+  AddSampler(
+      ops, "LogUniformCandidateSampler", "range_max: int >= 1; ",
+      "Classes drawn as words are frequent (P(k) ~ log(1 + 1 / (k + 1))), and how often they "
+      "and the true ones are expected.");
   AddSampler(ops, "FixedUnigramCandidateSampler",
              "range_max: int >= 1; vocab_file: string = ''; distortion: float = 1; "
              "num_reserved_ids: int = 0; num_shards: int >= 1 = 1; shard: int >= 0 = 0; unigrams: "
              "list(float) = []; ",
              "Classes drawn by weights, and how often they and the true ones are expected.");
-  AddSampler(ops, "AllCandidateSampler", "",
-             "All classes, each of which is expected once.");
+  AddSampler(ops, "AllCandidateSampler", "", "All classes, each of which is expected once.");
   ops.Add({
       .schema = "ComputeAccidentalHits(true_classes: int64, sampled_candidates: int64) -> indices: "
                 "int32, ids: int64, weights: float {num_true: int; seed: int = 0; seed2: int = 0}",

@@ -61,8 +61,8 @@ struct MultinomialKernel {
   static absl::Status Run(KernelContext& ctx, const MultinomialAttrs& attrs) {
     const Tensor& logits = ctx.input(0);
     if (logits.rank() != 2) {
-      return absl::InvalidArgumentError(absl::StrCat("logits should be a matrix, got shape ",
-                                                     logits.shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("logits should be a matrix, got shape ", logits.shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(const int64_t samples, ctx.IntScalar(1, "num_samples"));
     const int64_t rows = logits.dim(0), classes = logits.dim(1);
@@ -135,7 +135,8 @@ void RegisterMultinomial(OpRegistry& ops) {
   ops.Add({
       .schema = "Multinomial(logits: T, num_samples: int32) -> output: output_dtype {seed: int = "
                 "0; seed2: int = 0; T: realnumbertype; output_dtype: {int32, int64} = int64}",
-      .doc = "Classes drawn with the probabilities softmax(logits) of each row, new ones each time.",
+      .doc =
+          "Classes drawn with the probabilities softmax(logits) of each row, new ones each time.",
       .traits = {.effect = Effect::kRandom},
       .shape = MultinomialShape,
       .gradient = NotDifferentiable("its result is integers"),

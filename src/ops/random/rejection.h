@@ -65,8 +65,8 @@ double Gamma(double alpha, const Philox& generator);
 // rejection method for generating Poisson random variables", 1993. NaN for rates that are none; no
 // result is above `most`.
 double Poisson(double rate, double most, const Philox& generator);
-// Hörmann, "The generation of binomial random variates", 1993. `generator`: of the first element; of
-// `element`, it is skipped by what each of those before it may use.
+// Hörmann, "The generation of binomial random variates", 1993. `generator`: of the first element;
+// of `element`, it is skipped by what each of those before it may use.
 double Binomial(double count, double probability, const Philox& generator, uint64_t element);
 
 }  // namespace gyre::rejection

@@ -35,7 +35,9 @@ absl::StatusOr<Philox> GeneratorOf(const KernelContext& ctx, const SamplerAttrs&
 
 // The first input behind those.
 template <From kFrom>
-constexpr int kFirstParameter = kFrom == From::kSession ? 1 : kFrom == From::kSeed ? 2 : 4;
+constexpr int kFirstParameter = kFrom == From::kSession ? 1
+                                : kFrom == From::kSeed  ? 2
+                                                        : 4;
 
 // The largest number of the type, at which counts end.
 double MostOf(DType dtype) {
@@ -124,8 +126,7 @@ absl::StatusOr<Shape> ResultShape(const KernelContext& ctx, const Shape& paramet
   }
   const int lead = shape.rank() - parameter.rank();
   bool fits = lead >= 0;
-  for (int i = 0; i < parameter.rank() && fits; ++i)
-    fits = shape.dim(lead + i) == parameter.dim(i);
+  for (int i = 0; i < parameter.rank() && fits; ++i) fits = shape.dim(lead + i) == parameter.dim(i);
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat("shape ", shape.ToString(),
                                                    " must end with that of the parameters, ",
@@ -191,9 +192,9 @@ absl::Status StatelessBinomial(KernelContext& ctx, const SamplerAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const auto probability, Reader(probabilities));
   GYRE_RETURN_IF_ERROR(
       FillWithDraws(ctx, parameter.num_elements(), out, [&](int64_t i, uint64_t element) {
-        return rejection::Binomial(
-            count(BroadcastIndex(counts.shape(), parameter, i)),
-            probability(BroadcastIndex(probabilities.shape(), parameter, i)), generator, element);
+        return rejection::Binomial(count(BroadcastIndex(counts.shape(), parameter, i)),
+                                   probability(BroadcastIndex(probabilities.shape(), parameter, i)),
+                                   generator, element);
       }));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();

@@ -33,9 +33,8 @@ struct GreedyDecoder {
     GYRE_ASSIGN_OR_RETURN(const Sequences in, ctc::SequenceInputs(ctx, 1));
     const int64_t blank = attrs.blank < 0 ? in.classes + attrs.blank : attrs.blank;
     if (blank < 0 || blank >= in.classes) {
-      return absl::InvalidArgumentError(absl::StrCat("blank_index ", attrs.blank,
-                                                     " is not in [", -in.classes, ", ", in.classes,
-                                                     ")"));
+      return absl::InvalidArgumentError(absl::StrCat("blank_index ", attrs.blank, " is not in [",
+                                                     -in.classes, ", ", in.classes, ")"));
     }
     GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({in.batch, 1}));
     GYRE_ASSIGN_OR_RETURN(Tensor scores, ctx.AllocateZeros(DTypeOf<T>, shape));
@@ -103,9 +102,8 @@ class BeamSearch {
       if (beam.parent >= 0) {
         const Beam<T>& parent = beams_[beam.parent];
         if (IsActive(parent)) {
-          beam.now.label = LogAdd(beam.now.label, beam.label == parent.label
-                                                      ? parent.before.blank
-                                                      : parent.before.total);
+          beam.now.label = LogAdd(beam.now.label, beam.label == parent.label ? parent.before.blank
+                                                                             : parent.before.total);
         }
         beam.now.label += log_p(beam.label);
       }
@@ -124,8 +122,8 @@ class BeamSearch {
   // The best paths, likeliest first, and the logarithms of their probabilities.
   absl::Status Best(int64_t n, bool merge, std::vector<std::vector<int32_t>>& paths, T* scores) {
     if (n > static_cast<int64_t>(leaves_.size())) {
-      return absl::InvalidArgumentError(absl::StrCat("top_paths is ", n, ", but there are only ",
-                                                     leaves_.size(), " beams"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("top_paths is ", n, ", but there are only ", leaves_.size(), " beams"));
     }
     const std::vector<int32_t> sorted = Sorted();
     for (int64_t i = 0; i < n; ++i) {
@@ -227,8 +225,8 @@ struct BeamAttrs {
                           NodeAttr<int64_t>(node, "top_paths"),
                           NodeAttr<bool>(node, "merge_repeated")};
     if (attrs.paths > attrs.width) {
-      return absl::InvalidArgumentError(absl::StrCat("top_paths is ", attrs.paths,
-                                                     ", more than beam_width, ", attrs.width));
+      return absl::InvalidArgumentError(
+          absl::StrCat("top_paths is ", attrs.paths, ", more than beam_width, ", attrs.width));
     }
     return attrs;
   }

@@ -23,9 +23,8 @@ absl::StatusOr<Sequences> SequenceInputs(const KernelContext& ctx, int lengths) 
   const Sequences result{inputs.dim(0), inputs.dim(1), inputs.dim(2), length.values<int32_t>()};
   for (int64_t b = 0; b < result.batch; ++b) {
     if (result.lengths[b] < 0 || result.lengths[b] > result.time) {
-      return absl::InvalidArgumentError(absl::StrCat("sequence_length[", b,
-                                                     "] = ", result.lengths[b], " is not in [0, ",
-                                                     result.time, "]"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sequence_length[", b, "] = ", result.lengths[b], " is not in [0, ", result.time, "]"));
     }
   }
   return result;

@@ -1,5 +1,5 @@
-// What the ops of connectionist temporal classification (CTC) take: [time, batch, classes] logits and
-// how long each sequence of the batch is.
+// What the ops of connectionist temporal classification (CTC) take: [time, batch, classes] logits
+// and how long each sequence of the batch is.
 //
 // Graves et al., "Connectionist temporal classification", ICML 2006. Free functions without state;
 // any thread.
@@ -24,8 +24,8 @@ struct Sequences {
   int64_t At(int64_t t, int64_t b) const { return (t * batch + b) * classes; }
 };
 
-// From inputs 0 and `lengths`. INVALID_ARGUMENT unless there is at least one step, sequence and class,
-// and each length is in [0, time].
+// From inputs 0 and `lengths`. INVALID_ARGUMENT unless there is at least one step, sequence and
+// class, and each length is in [0, time].
 absl::StatusOr<Sequences> SequenceInputs(const KernelContext& ctx, int lengths);
 
 // For shape rules: input 0 has three dimensions, and input i one.
@@ -53,8 +53,8 @@ T LogSum(const T* logits, int64_t n) {
   return most + std::log(sum);
 }
 
-// Sets outputs first, first + 1 and first + 2 (each so many behind the one before): the sequences of
-// a batch as a sparse matrix, its indices, values and shape.
+// Sets outputs first, first + 1 and first + 2 (each so many behind the one before): the sequences
+// of a batch as a sparse matrix, its indices, values and shape.
 absl::Status SetSparse(KernelContext& ctx, const std::vector<std::vector<int32_t>>& decoded,
                        int first, int step);
 

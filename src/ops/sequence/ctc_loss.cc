@@ -1,7 +1,7 @@
 // CTCLoss: how unlikely labels are, given the logits of all steps of a sequence; and its gradient.
 //
-// Labels are written with blanks around each. alpha(t, u) is the probability of all paths that are at
-// symbol u at step t, beta(t, u) that of all that go on from there; all in logarithms. Graves,
+// Labels are written with blanks around each. alpha(t, u) is the probability of all paths that are
+// at symbol u at step t, beta(t, u) that of all that go on from there; all in logarithms. Graves,
 // "Supervised sequence labelling with recurrent neural networks" (2012), chapter 7.
 #include <algorithm>
 
@@ -115,8 +115,7 @@ class SequenceLoss {
     GYRE_RETURN_IF_ERROR(Prepare());
     GYRE_RETURN_IF_ERROR(Forward());
     const T* last = Alpha(steps_ - 1);
-    const T likelihood =
-        count_ > 1 ? LogAdd(last[count_ - 1], last[count_ - 2]) : last[count_ - 1];
+    const T likelihood = count_ > 1 ? LogAdd(last[count_ - 1], last[count_ - 2]) : last[count_ - 1];
     GYRE_RETURN_IF_ERROR(Backward(likelihood, gradient));
     return -likelihood;
   }
@@ -124,9 +123,7 @@ class SequenceLoss {
  private:
   T* Alpha(int64_t t) { return alpha_.mutable_values<T>().data() + t * count_; }
   // The logarithm of the probability of symbol u at step t.
-  T LogP(int64_t t, int64_t u) const {
-    return logits_[in_.At(t, b_) + symbols_[u]] - log_sums_[t];
-  }
+  T LogP(int64_t t, int64_t u) const { return logits_[in_.At(t, b_) + symbols_[u]] - log_sums_[t]; }
   // Whether a path may go from symbol u - 2 to u.
   bool Skips(int64_t u) const {
     return u > 1 && symbols_[u] != blank_ && !(merge_ && symbols_[u] == symbols_[u - 2]);
@@ -189,8 +186,7 @@ class SequenceLoss {
       for (int64_t c = 0; c < in_.classes; ++c) {
         const T p = std::exp(logits_[at + c] - log_sums_[t]);
         // No path at all: as if the labels said nothing.
-        gradient[at + c] =
-            likelihood == kLogZero<T> ? p : p - std::exp(of_class[c] - likelihood);
+        gradient[at + c] = likelihood == kLogZero<T> ? p : p - std::exp(of_class[c] - likelihood);
       }
       std::swap(after, now);
     }
@@ -229,15 +225,14 @@ struct CtcLoss {
       GYRE_ASSIGN_OR_RETURN(symbols[b], WithBlanks(labels[b], b, in.classes, attrs));
       const auto needed = static_cast<int64_t>(labels[b].size());
       if (needed > in.lengths[b] && !attrs.ignore_longer) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "Not enough time for target transition sequence (required: ", needed,
-            ", available: ", in.lengths[b], ") in sequence ", b,
-            ": leave it out, or use ignore_longer_outputs_than_inputs"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("Not enough time for target transition sequence (required: ", needed,
+                         ", available: ", in.lengths[b], ") in sequence ", b,
+                         ": leave it out, or use ignore_longer_outputs_than_inputs"));
       }
     }
     GYRE_ASSIGN_OR_RETURN(Tensor loss, ctx.AllocateZeros(DTypeOf<T>, Shape::Vector(in.batch)));
-    GYRE_ASSIGN_OR_RETURN(Tensor gradient,
-                          ctx.AllocateZeros(DTypeOf<T>, ctx.input(0).shape()));
+    GYRE_ASSIGN_OR_RETURN(Tensor gradient, ctx.AllocateZeros(DTypeOf<T>, ctx.input(0).shape()));
     T* const losses = loss.mutable_values<T>().data();
     T* const gradients = gradient.mutable_values<T>().data();
     FirstError error;
@@ -272,7 +267,7 @@ absl::Status LossShape(ShapeContext& c) {
 void LossGradient(GradientContext& g) {
   if (g.has_grad(1)) {
     g.Fail(absl::UnimplementedError(
-        "CTCLoss has no second derivative, as in TensorFlow: nn.ctc_loss of dense labels has one"));
+        "CTCLoss has no second derivative, as in TensorFlow: there are only first ones"));
     return;
   }
   const Expr column = g.op("ExpandDims", {g.grad(0), g.builder().Int(-1)});
