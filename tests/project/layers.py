@@ -97,7 +97,7 @@ PYTHON_ROWS = [
     ("autodiff",),
     ("control_flow", "variable"),
     ("autograph", "graphs", "module", "random", "summary"),
-    ("checkpoints", "composed", "function"),
+    ("checkpoints", "composed", "function", "image"),
     ("data", "raw", "show"),
     ("compat", "saved_model", "setup"),
 ]

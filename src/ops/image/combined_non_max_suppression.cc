@@ -6,14 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "ir/shape_context.h"
+#include "ops/first_error.h"
 #include "ops/image/boxes.h"
 #include "ops/image/image_shape.h"
 #include "ops/registry.h"
 
 namespace gyre {
 namespace {
-
-using image::FirstError;
 
 constexpr int64_t kPollSteps = 1 << 13;
 

@@ -6,13 +6,13 @@
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
+#include "ops/first_error.h"
 #include "ops/image/resample.h"
 #include "ops/registry.h"
 
 namespace gyre {
 namespace {
 
-using image::FirstError;
 using image::ImageDims;
 using image::LoadRow;
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -39,22 +38,5 @@ absl::Status NeedRank(const ShapeContext& c, int i, int rank, absl::string_view 
 int64_t DimOr(const ShapeContext& c, int i, int axis);
 // For shape rules: output 0 is [batch of input 0, size in input 1, channels of input 0].
 absl::Status ResizedShape(ShapeContext& c);
-
-// The first error of pieces that run in parallel. Thread-safe.
-class FirstError {
- public:
-  void Set(absl::Status status) {
-    const std::lock_guard lock(mutex_);
-    if (status_.ok()) status_ = std::move(status);
-  }
-  absl::Status status() {
-    const std::lock_guard lock(mutex_);
-    return status_;
-  }
-
- private:
-  std::mutex mutex_;
-  absl::Status status_;
-};
 
 }  // namespace gyre::image

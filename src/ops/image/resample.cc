@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ops/dispatch.h"
+#include "ops/first_error.h"
 
 namespace gyre::image {
 namespace {

@@ -5,11 +5,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "ir/shape_context.h"
-#include "ops/image/image_shape.h"
 #include "ops/random/draws.h"
 #include "ops/random/seeding.h"
 #include "ops/registry.h"
@@ -187,7 +185,7 @@ absl::StatusOr<int64_t> DrawClasses(const KernelContext& ctx, const SamplerAttrs
     std::iota(classes.begin(), classes.end(), 0);
     return static_cast<int64_t>(classes.size());
   }
-  absl::flat_hash_set<int64_t> used;
+  HashSet<int64_t> used;
   int64_t tries = 0;
   for (size_t i = 0; i < classes.size();) {
     if (++tries % kPollWork == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -245,8 +243,8 @@ absl::Status SamplerShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireRank(0, 2));
   const int64_t sampled = c.attrs().GetOr<int64_t>("num_sampled", -1);
   c.set_output(0, PartialShape(Dims{sampled}));
-  c.set_output(1,
-               PartialShape(Dims{image::DimOr(c, 0, 0), c.attrs().GetOr<int64_t>("num_true", -1)}));
+  c.set_output(1, PartialShape(Dims{c.input(0).has_rank() ? c.input(0).dim(0) : -1,
+                                    c.attrs().GetOr<int64_t>("num_true", -1)}));
   c.set_output(2, PartialShape(Dims{sampled}));
   return absl::OkStatus();
 }
@@ -266,7 +264,7 @@ absl::Status AccidentalHits(KernelContext& ctx, const HitAttrs& attrs) {
                      truths.shape().ToString(), " and ", sampled.shape().ToString()));
   }
   const auto candidates = sampled.values<int64_t>();
-  absl::flat_hash_map<int64_t, int64_t> places;
+  HashMap<int64_t, int64_t> places;
   for (size_t i = 0; i < candidates.size(); ++i) {
     if (i % kPollWork == kPollWork - 1) GYRE_RETURN_IF_ERROR(ctx.Poll());
     places[candidates[i]] = static_cast<int64_t>(i);

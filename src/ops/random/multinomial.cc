@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
-#include "ops/image/image_shape.h"
+#include "ops/first_error.h"
 #include "ops/random/draws.h"
 #include "ops/random/seeding.h"
 #include "ops/registry.h"
@@ -91,7 +91,7 @@ struct MultinomialKernel {
   template <typename Class>
   static absl::Status Draw(const KernelContext& ctx, const Philox& first, int64_t rows,
                            int64_t classes, int64_t samples, const T* logits, Class* out) {
-    image::FirstError error;
+    FirstError error;
     const int64_t grain = std::max<int64_t>(1, kPollWork / (classes + samples));
     GYRE_RETURN_IF_ERROR(ctx.ParallelRun(rows, grain, [&](int64_t begin, int64_t end) {
       absl::StatusOr<Tensor> room = ctx.Allocate(DType::kDouble, Shape::Vector(classes));
@@ -125,7 +125,7 @@ absl::Status MultinomialShape(ShapeContext& c) {
     GYRE_RETURN_IF_ERROR(PartialShape(Shape::Vector(2)).Intersect(c.input(2)).status());
   const int64_t samples = c.input_int(1).value_or(-1);
   if (samples < -1) return absl::InvalidArgumentError("num_samples must not be negative");
-  c.set_output(0, PartialShape(Dims{image::DimOr(c, 0, 0), samples}));
+  c.set_output(0, PartialShape(Dims{c.input(0).has_rank() ? c.input(0).dim(0) : -1, samples}));
   return absl::OkStatus();
 }
 

@@ -1,11 +1,11 @@
 // CTCGreedyDecoder and CTCBeamSearchDecoder: the labels that logits of each step make likely.
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/hash_map.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
-#include "ops/image/image_shape.h"
+#include "ops/first_error.h"
 #include "ops/registry.h"
 #include "ops/sequence/ctc_input.h"
 
@@ -15,7 +15,6 @@ namespace {
 using ctc::kLogZero;
 using ctc::LogAdd;
 using ctc::Sequences;
-using image::FirstError;
 
 constexpr int64_t kPollWork = 1 << 14;
 
@@ -213,7 +212,7 @@ class BeamSearch {
   const KernelContext& ctx_;
   const int64_t classes_, width_;
   std::vector<Beam<T>> beams_;
-  absl::flat_hash_map<uint64_t, int32_t> children_;  // by parent and label
+  HashMap<uint64_t, int32_t> children_;  // by parent and label
   std::vector<int32_t> leaves_;
   std::vector<Tensor> charges_;
   int64_t work_ = 0;

@@ -9,7 +9,7 @@
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
-#include "ops/image/image_shape.h"
+#include "ops/first_error.h"
 #include "ops/registry.h"
 #include "ops/sequence/ctc_input.h"
 
@@ -19,7 +19,6 @@ namespace {
 using ctc::kLogZero;
 using ctc::LogAdd;
 using ctc::Sequences;
-using image::FirstError;
 
 constexpr int64_t kPollWork = 1 << 13;  // logarithms
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.asserts import Assert
+from gyre._impl.control_flow.case import switch_case
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.image.shapes import as_images, at_least_3d, height_and_width, packed
 from gyre._impl.ops.elementwise import cast
@@ -38,8 +39,6 @@ def _turned(image, k):
 
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned k times by 90 degrees, counterclockwise."""
-    from gyre._impl.control_flow.case import switch_case
-
     image = as_images(image, "rot90")
     if isinstance(k, int):
         return _turned(image, k % 4)

@@ -7,6 +7,7 @@ from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.image.geometry import pad_to_bounding_box
 from gyre._impl.image.shapes import as_images, height_and_width, in_batches
+from gyre._impl.ops.create import get_static_value
 from gyre._impl.ops.elementwise import cast
 
 
@@ -95,8 +96,6 @@ def _within(images, size):
 
 
 def _known(size):
-    from gyre._impl.ops.create import get_static_value
-
     value = get_static_value(size)
     return None if value is None else [int(n) for n in value]
 
@@ -176,8 +175,6 @@ def _with_pad(image, target_height, target_width, function):
 
 
 def _known_number(x):
-    from gyre._impl.ops.create import get_static_value
-
     value = get_static_value(x)
     return None if value is None else int(value)
 
