@@ -198,6 +198,7 @@ const std::set<std::string>& Others() {
       "EncodePng",
       // Make empty or short texts.
       "ShardedFilename",
+      "Empty",
       "ZerosLike",
       "FakeParam",
       // Hand on what they are given, or what lies elsewhere.

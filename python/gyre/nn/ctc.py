@@ -40,9 +40,7 @@ def _lengths(lengths):
 
 def _sparse_loss(labels, logits, logit_length, blank_index):
     if blank_index is None:
-        raise ValueError(
-            "Argument `blank_index` must be provided when labels is a SparseTensor."
-        )
+        raise ValueError("Argument `blank_index` must be provided when labels is a SparseTensor.")
     blank, classes = _blank(logits, blank_index)
     values = cast(labels.values, "int32")
     if blank != classes - 1:

@@ -120,9 +120,7 @@ def all_candidate_sampler(
     name: str | None = None,
 ) -> Candidates:
     """All classes, each of which is expected once: for tests of losses over samples."""
-    return _drawn(
-        "AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name
-    )
+    return _drawn("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
 AccidentalHits = collections.namedtuple("AccidentalHits", ["indices", "ids", "weights"])

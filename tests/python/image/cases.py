@@ -68,9 +68,7 @@ def _resizes(m):
             out[f"{method}{size}"] = m.image.resize(_SMALL, size, method)
             out[f"{method}{size} antialias"] = m.image.resize(_SMALL, size, method, antialias=True)
         out[f"{method} uint8"] = m.image.resize(_PIXELS, (3, 6), method)
-        out[f"{method} ratio"] = m.image.resize(
-            _PIXELS, (4, 9), method, preserve_aspect_ratio=True
-        )
+        out[f"{method} ratio"] = m.image.resize(_PIXELS, (4, 9), method, preserve_aspect_ratio=True)
     for method in range(4):
         for align in (False, True):
             out[f"v1 {method} {align}"] = m.compat.v1.image.resize(
@@ -106,9 +104,7 @@ def _crops(m):
         )
     out["one"] = m.image.crop_and_resize(_IMAGES, _BOXES, indices, (1, 1))
     out["uint8"] = m.image.crop_and_resize(_PIXELS[None], _BOXES[:2], [0, 0], (2, 3))
-    grads = _tape(
-        m, lambda x, b: m.image.crop_and_resize(x, b, indices, (3, 4)), _IMAGES, _BOXES
-    )
+    grads = _tape(m, lambda x, b: m.image.crop_and_resize(x, b, indices, (3, 4)), _IMAGES, _BOXES)
     out["by image"], out["by boxes"] = grads
     out["to box"] = m.image.crop_to_bounding_box(_IMAGES, 1, 0, 3, 2)
     out["pad to box"] = m.image.pad_to_bounding_box(_ONE, 1, 2, 6, 9)
@@ -336,7 +332,9 @@ def _random(m):
         "gamma": r.stateless_gamma([3, 4], [3, 7], [0.3, 1.0, 2.5, 40.0]),
         "gamma double": r.stateless_gamma([5], [3, 7], 0.7, 2.0, "float64"),
         "poisson": r.stateless_poisson([4, 4], [3, 7], [0.3, 4.0, 12.0, 900.0], "float32"),
-        "binomial": r.stateless_binomial([3, 4], [3, 7], [5.0, 50.0, 50.0, 9e5], [0.2, 0.3, 0.9, 0.5]),
+        "binomial": r.stateless_binomial(
+            [3, 4], [3, 7], [5.0, 50.0, 50.0, 9e5], [0.2, 0.3, 0.9, 0.5]
+        ),
         "box": m.image.stateless_sample_distorted_bounding_box(
             [40, 60, 3], [[[0.1, 0.2, 0.8, 0.9]]], [3, 7], 0.3
         ),

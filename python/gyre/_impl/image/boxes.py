@@ -110,8 +110,8 @@ def non_max_suppression_padded(
     canonicalized_coordinates: bool = False,
     tile_size: int = 512,
 ) -> tuple[Tensor, Tensor]:
-    """As non_max_suppression, and how many there are; perhaps filled up with zeros, which batches of
-    boxes, [..., boxes, 4], must be. (Boxes may be in any order, and tiles are not used.)"""
+    """As non_max_suppression, and how many there are; perhaps filled up with zeros, which batches
+    of boxes, [..., boxes, 4], must be. (Boxes may be in any order, and tiles are not used.)"""
     del sorted_input, canonicalized_coordinates, tile_size
     boxes, scores = same_dtype([_float(boxes), _float(scores)])
     most = convert_to_tensor(max_output_size, dtype_hint="int32")
@@ -229,8 +229,8 @@ def sample_distorted_bounding_box(
     use_image_if_no_bounding_boxes: bool | None = None,
     name: str | None = None,
 ) -> SampleDistortedBoundingBox:
-    """A random part of an image that covers enough of one of the boxes: where it begins and its size
-    (for slice), and as a box (for draw_bounding_boxes)."""
+    """A random part of an image that covers enough of one of the boxes: where it begins and its
+    size (for slice), and as a box (for draw_bounding_boxes)."""
     return SampleDistortedBoundingBox(
         *calls(
             "SampleDistortedBoundingBoxV2",
@@ -239,9 +239,7 @@ def sample_distorted_bounding_box(
             _float(min_object_covered),
             seed=op_seed(seed) if seed else 0,
             name=name,
-            **_ranges(
-                aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes
-            ),
+            **_ranges(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes),
         )
     )
 
@@ -266,8 +264,6 @@ def stateless_sample_distorted_bounding_box(
             _float(min_object_covered),
             convert_to_tensor(seed, dtype_hint="int64"),
             name=name,
-            **_ranges(
-                aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes
-            ),
+            **_ranges(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes),
         )
     )

@@ -48,9 +48,7 @@ def convert_image_dtype(
         # Half a step more, so that what is rounded down is nearest.
         return to(call("Mul", image, _number(_MOST[kind.name] + 0.5, given)), kind, name)
     if kind.is_floating:
-        return call(
-            "Mul", cast(image, kind), _number(1.0 / _MOST[given.name], kind), name=name
-        )
+        return call("Mul", cast(image, kind), _number(1.0 / _MOST[given.name], kind), name=name)
     most_in, most_out = _MOST[given.name], _MOST[kind.name]
     if most_in > most_out:
         factor = _number((most_in + 1) // (most_out + 1), given)

@@ -83,7 +83,7 @@ def pad_to_bounding_box(
     target_height: TensorLike,
     target_width: TensorLike,
 ) -> Tensor:
-    """Images with zeros around them, so that they have the target's size and begin at the offset."""
+    """Images of the target's size, that begin at the offset, with zeros around them."""
     image = as_images(image, "pad_to_bounding_box")
     height, width = height_and_width(image)
     below = target_height - offset_height - height
@@ -223,4 +223,3 @@ def sobel_edges(image: TensorLike) -> Tensor:
     down = corners + across + 2 * (at(2, 1) - at(0, 1))
     right = corners - across + 2 * (at(1, 2) - at(1, 0))
     return call("Pack", [down, right], axis=-1)
-

@@ -117,9 +117,7 @@ def _halved(x):
     _, height, width, _ = sizes(x)
     rows, columns = height // 2, width // 2
     parts = call("Reshape", x, packed([-1, rows, 2, columns, 2, channels]))
-    return call(
-        "Reshape", call("Mean", parts, [2, 4]), packed([*lead, rows, columns, channels])
-    )
+    return call("Reshape", call("Mean", parts, [2, 4]), packed([*lead, rows, columns, channels]))
 
 
 _WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)

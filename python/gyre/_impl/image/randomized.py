@@ -148,9 +148,7 @@ def stateless_random_jpeg_quality(
     return adjust_jpeg_quality(image, quality)
 
 
-def random_crop(
-    value: TensorLike, size: TensorLike, seed=None, name: str | None = None
-) -> Tensor:
+def random_crop(value: TensorLike, size: TensorLike, seed=None, name: str | None = None) -> Tensor:
     """A part of a tensor, of this size, at a random place."""
     return _cropped(value, size, _fresh(seed), name)
 
