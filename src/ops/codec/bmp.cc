@@ -35,8 +35,12 @@ absl::StatusOr<Tensor> DecodeBmp(const KernelContext& ctx, absl::string_view byt
         absl::StrCat("invalid BMP: ", width, " by ", rows, " pixels at byte ", data));
   }
   const int64_t height = rows < 0 ? -rows : rows;
+  constexpr int64_t kMostSide = int64_t{1} << 27;  // so that no product overflows
+  if (width >= kMostSide || height >= kMostSide) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a BMP of ", width, " by ", height, " pixels cannot be decoded"));
+  }
   const int64_t row_bytes = (stored * width + 3) / 4 * 4;
-  // Widths and heights are below 2^31, so that no product overflows.
   if (data > static_cast<int64_t>(bytes.size()) ||
       row_bytes * (height - 1) + stored * width > static_cast<int64_t>(bytes.size()) - data) {
     return absl::InvalidArgumentError(absl::StrCat("Incomplete bmp content: ", width, " by ",

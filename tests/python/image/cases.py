@@ -172,8 +172,11 @@ def _suppression(m):
         "few": i.non_max_suppression(boxes, scores, 2, 0.9),
         "score": i.non_max_suppression(boxes, scores, 10, 0.3, 0.5),
         "padded": i.non_max_suppression_padded(
-            boxes, scores, 5, 0.5, pad_to_max_output_size=True, canonicalized_coordinates=False
-        )[1],
+            m.constant(_BOXES[[0, 1, 3, 4]]),
+            m.constant(_SCORES[[0, 1, 3, 4]]),
+            5,
+            pad_to_max_output_size=True,
+        ),
     }
     for sigma in (0.0, 0.3, 2.0):
         pair = i.non_max_suppression_with_scores(boxes, scores, 10, 0.5, 0.05, sigma)

@@ -65,12 +65,10 @@ def stateless_gamma(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Tensor:
-    """As gamma, determined by a seed (two integers), and of this shape, to which the parameters are
-    broadcast."""
+    """As gamma, determined by a seed (two integers), and of this shape, which ends with that of the
+    parameters."""
     kind, alpha, rate = _parameters(dtype, alpha, beta)
-    whole = dims_tensor(shape)
-    alpha = call("BroadcastTo", alpha, whole)
-    numbers = call("StatelessRandomGammaV2", whole, _seed(seed), alpha)
+    numbers = call("StatelessRandomGammaV2", dims_tensor(shape), _seed(seed), alpha)
     return _over_rate(numbers, rate, kind, name)
 
 
@@ -103,12 +101,12 @@ def poisson(
 def stateless_poisson(
     shape: ShapeLike, seed, lam: TensorLike, dtype: DTypeLike = "int32", name: str | None = None
 ) -> Tensor:
-    """As poisson, determined by a seed (two integers), and of this shape, to which lam is
-    broadcast."""
+    """As poisson, determined by a seed (two integers), and of this shape, which ends with that of
+    lam."""
     kind, drawn = _counted(dtype)
-    whole = dims_tensor(shape)
-    lam = call("BroadcastTo", _rate(lam), whole)
-    numbers = call("StatelessRandomPoisson", whole, _seed(seed), lam, dtype=drawn)
+    numbers = call(
+        "StatelessRandomPoisson", dims_tensor(shape), _seed(seed), _rate(lam), dtype=drawn
+    )
     return cast(numbers, kind, name)
 
 
@@ -120,19 +118,18 @@ def stateless_binomial(
     output_dtype: DTypeLike = "int32",
     name: str | None = None,
 ) -> Tensor:
-    """How many of `counts` trials succeed, each with probability `probs`: of this shape, to which
-    both are broadcast, determined by a seed (two integers)."""
+    """How many of `counts` trials succeed, each with probability `probs`: of this shape, which ends
+    with that to which both are broadcast, determined by a seed (two integers)."""
     kind, drawn = _counted(output_dtype)
     probs = convert_to_tensor(probs, dtype_hint="float32")
     if probs.dtype.name not in _COUNTED:
         probs = cast(probs, "float32")
-    whole = dims_tensor(shape)
     numbers = call(
         "StatelessRandomBinomial",
-        whole,
+        dims_tensor(shape),
         _seed(seed),
-        call("BroadcastTo", cast(counts, probs.dtype), whole),
-        call("BroadcastTo", probs, whole),
+        cast(counts, probs.dtype),
+        probs,
         dtype=drawn,
     )
     return cast(numbers, kind, name)

@@ -7,7 +7,7 @@ from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.case import switch_case
 from gyre._impl.convert import call, convert_to_tensor
-from gyre._impl.image.shapes import as_images, at_least_3d, height_and_width, packed
+from gyre._impl.image.shapes import as_images, at_least_3d, height_and_width, packed, pairs
 from gyre._impl.ops.elementwise import cast
 
 
@@ -92,9 +92,10 @@ def pad_to_bounding_box(
     _check(offset_width >= 0, "offset_width must be >= 0")
     _check(right >= 0, "width must be <= target - offset")
     _check(below >= 0, "height must be <= target - offset")
-    batch = [0, 0] * (len(image._dims) - 3)
-    pads = packed([*batch, offset_height, below, offset_width, right, 0, 0])
-    return call("Pad", image, call("Reshape", pads, [len(image._dims), 2]))
+    batch = [(0, 0)] * (len(image._dims) - 3)
+    return call(
+        "Pad", image, pairs([*batch, (offset_height, below), (offset_width, right), (0, 0)])
+    )
 
 
 def _least(x, y):

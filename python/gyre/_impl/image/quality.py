@@ -9,7 +9,7 @@ from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.image.colors import convert_image_dtype
-from gyre._impl.image.shapes import at_least_3d, packed, sizes
+from gyre._impl.image.shapes import at_least_3d, packed, pairs, sizes
 from gyre._impl.ops.elementwise import cast
 
 
@@ -107,13 +107,8 @@ def _halved(x):
     """Means of two by two pixels; where a size is odd, its end counts twice."""
     *lead, height, width, channels = sizes(x)
     x = call("Reshape", x, packed([-1, height, width, channels]))
-    if isinstance(height, int) and isinstance(width, int):
-        if height % 2 or width % 2:
-            pads = [[0, 0], [0, height % 2], [0, width % 2], [0, 0]]
-            x = call("MirrorPad", x, pads, mode="SYMMETRIC")
-    else:
-        odd = packed([0, 0, 0, call("FloorMod", height, 2), 0, call("FloorMod", width, 2), 0, 0])
-        x = call("MirrorPad", x, call("Reshape", odd, [4, 2]), mode="SYMMETRIC")
+    odd = pairs([(0, 0), (0, height % 2), (0, width % 2), (0, 0)])
+    x = call("MirrorPad", x, odd, mode="SYMMETRIC")
     _, height, width, _ = sizes(x)
     rows, columns = height // 2, width // 2
     parts = call("Reshape", x, packed([-1, rows, 2, columns, 2, channels]))

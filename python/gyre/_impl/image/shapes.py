@@ -57,6 +57,13 @@ def packed(values) -> Tensor:
     return call("Pack", [_scalar(v) for v in values], axis=0)
 
 
+def pairs(values) -> Tensor:
+    """Pairs of numbers and scalar tensors as a matrix of int32."""
+    if all(isinstance(v, int) for pair in values for v in pair):
+        return convert_to_tensor([list(pair) for pair in values], "int32")
+    return call("Pack", [packed(pair) for pair in values], axis=0)
+
+
 def _scalar(value) -> Tensor:
     value = convert_to_tensor(value)
     return value if value.dtype.name == "int32" else call("Cast", value, DstT="int32")
