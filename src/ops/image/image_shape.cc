@@ -1,8 +1,10 @@
 #include "ops/image/image_shape.h"
 
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
 
 namespace gyre::image {
 
@@ -11,6 +13,14 @@ absl::StatusOr<ImageDims> DimsOf(const Tensor& images, absl::string_view what) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, " must be 4-dimensional [batch, height, width, channels], but the shape is ",
         images.shape().ToString()));
+  }
+  // Of no images, the dimensions of one may be anything.
+  const std::optional<int64_t> row = CheckedMul(images.dim(2), images.dim(3));
+  const std::optional<int64_t> plane = row ? CheckedMul(images.dim(1), *row) : std::nullopt;
+  constexpr int64_t kMost = int64_t{1} << 58;  // elements
+  if (!plane || *plane > kMost || *row > kMost) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " are too large: the shape is ", images.shape().ToString()));
   }
   return ImageDims{images.dim(0), images.dim(1), images.dim(2), images.dim(3)};
 }

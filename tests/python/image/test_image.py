@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from image import cases
 
 import gyre
+from image import cases
 
 # What numbers may differ by: the order of sums, and how exponentials are rounded.
 _TOLERANCES = {"likeness": 1e-4, "random": 1e-5}

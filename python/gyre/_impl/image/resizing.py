@@ -213,7 +213,7 @@ def resize_with_pad_v1(
     )
 
 
-def _by_op(op):
+def _by_op(op, name):
     def resize_by_op(
         images: TensorLike,
         size: TensorLike,
@@ -231,12 +231,13 @@ def _by_op(op):
             name=name,
         )
 
+    resize_by_op.__name__ = resize_by_op.__qualname__ = name
     return resize_by_op
 
 
-resize_bilinear = _by_op("ResizeBilinear")
-resize_bicubic = _by_op("ResizeBicubic")
-resize_nearest_neighbor = _by_op("ResizeNearestNeighbor")
+resize_bilinear = _by_op("ResizeBilinear", "resize_bilinear")
+resize_bicubic = _by_op("ResizeBicubic", "resize_bicubic")
+resize_nearest_neighbor = _by_op("ResizeNearestNeighbor", "resize_nearest_neighbor")
 
 
 def resize_area(
