@@ -48,3 +48,7 @@ find_path(GYRE_JSON nlohmann/json.hpp REQUIRED)
 
 # Eigen: headers alone, likewise. It decomposes matrices and has special functions, as in TensorFlow.
 find_path(GYRE_EIGEN eigen3/Eigen/Core REQUIRED)
+# libjpeg-turbo and libpng: headers alone. The libraries are opened by programs that read or write
+# such files (src/ops/codec).
+find_path(GYRE_JPEG_INCLUDE jpeglib.h REQUIRED)
+find_path(GYRE_PNG_INCLUDE png.h REQUIRED)

@@ -268,7 +268,14 @@ class SchemaParser {
   AttrValue DefaultList(const AttrDef& attr) {
     Expect("[");
     std::vector<int64_t> ints;
+    std::vector<float> floats;
     while (ok() && !Accept("]")) {
+      if (attr.kind == AttrKind::kFloat) {
+        floats.push_back(0);
+        if (!absl::SimpleAtof(Number(), &floats.back())) Fail("a number or ']'");
+        Accept(",");
+        continue;
+      }
       int64_t value = 0;
       if (!absl::SimpleAtoi(Number(), &value)) Fail("an integer or ']'");
       ints.push_back(value);
@@ -281,7 +288,7 @@ class SchemaParser {
       case AttrKind::kString:
         return std::vector<std::string>();
       case AttrKind::kFloat:
-        return std::vector<float>();
+        return floats;
       case AttrKind::kBool:
         return std::vector<bool>();
       case AttrKind::kType:

@@ -17,6 +17,9 @@
   X(Conv)      /* convolutions */                                                                    \
   X(Pool)      /* the largest, or the mean, of what windows meet */                                  \
   X(Quantize)  /* numbers on a grid, and integers for them */                                        \
+  X(Image)     /* resizing, cropping, colors, boxes */                                               \
+  X(Codec)     /* image files */                                                                     \
+  X(Sequence)  /* connectionist temporal classification */                                           \
   X(Random)    /* stateful and stateless random numbers */                                           \
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \

@@ -99,7 +99,7 @@ PYTHON_ROWS = [
     ("control_flow", "variable"),
     ("autograph", "graphs", "module", "random", "summary"),
     ("lookup",),
-    ("checkpoints", "composed", "function"),
+    ("checkpoints", "composed", "function", "image"),
     ("data", "raw", "show"),
     ("compat", "saved_model", "setup"),
 ]

@@ -121,18 +121,17 @@ def categorical(
     seed=None,
     name: str | None = None,
 ) -> Tensor:
-    """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes].
-
-    The largest of logits + Gumbel noise (Gumbel, 1954; Maddison et al., A* sampling, 2014).
-    """
-    logits = convert_to_tensor(logits)
-    shape = call("Shape", logits)
-    batch, classes = (call("GatherV2", shape, i, 0) for i in (0, 1))
-    wanted = call("Pack", [batch, cast(num_samples, "int32"), classes])
-    noise = uniform(wanted, minval=1e-30, dtype=logits.dtype, seed=seed)
-    gumbel = call("Neg", call("Log", call("Neg", call("Log", noise))))
-    drawn = call("ArgMax", call("AddV2", call("ExpandDims", logits, 1), gumbel), 2)
-    return cast(drawn, dtype, name)
+    """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes]."""
+    kind = _gyre.as_dtype(dtype)
+    drawn = kind if kind.name == "int32" else _gyre.as_dtype("int64")
+    classes = call(
+        "Multinomial",
+        convert_to_tensor(logits),
+        cast(num_samples, "int32"),
+        seed=op_seed(seed),
+        output_dtype=drawn,
+    )
+    return cast(classes, kind, name)
 
 
 def _check(alg) -> None:

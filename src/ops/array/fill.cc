@@ -37,6 +37,24 @@ absl::Status FillRule(ShapeContext& ctx) {
   return absl::OkStatus();
 }
 
+// Zeros, whether they are asked for or not: what a tensor holds depends on nothing else.
+absl::Status ComputeEmpty(KernelContext& ctx) {
+  if (ctx.output_dtype(0) == DType::kVariant || ctx.output_dtype(0) == DType::kResource)
+    return NoKernelFor(ctx.output_dtype(0));
+  GYRE_ASSIGN_OR_RETURN(const Dims dims, IntegerList(ctx.input(0), "shape"));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(ctx.output_dtype(0), shape));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status EmptyRule(ShapeContext& ctx) {
+  GYRE_RETURN_IF_ERROR(ctx.RequireRank(0, 1));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(0));
+  ctx.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
 // A variant knows its own zero.
 absl::Status VariantZeros(KernelContext& ctx) {
   const Tensor& x = ctx.input(0);
@@ -115,6 +133,13 @@ Failure ZerosLikeFailure(const Node& node) {
 }  // namespace
 
 void RegisterFill(OpRegistry& ops) {
+  ops.Add({
+      .schema = "Empty(shape: int32) -> output: dtype {dtype: type; init: bool = false}",
+      .doc = "A tensor of this shape whose elements may be anything: zeros.",
+      .shape = EmptyRule,
+      .gradient = NotDifferentiable("a shape cannot be differentiated"),
+      .kernel = Compute<ComputeEmpty>(),
+  });
   ops.Add({
       .schema = "Fill(dims: index_type, value: T) -> output: T {T: type; "
                 "index_type: {int32, int64} = int32}",

@@ -3,6 +3,7 @@
 namespace gyre {
 
 #define RANDOM_OPS(X) \
+  X(CandidateSampler) X(Multinomial) X(RejectionOps) \
   X(RandomShuffle)    \
   X(StatefulRandom) X(StatelessRandom) X(StatelessRandomBySeed) X(StatelessRandomKey)
 

@@ -1,19 +1,42 @@
-"""Random numbers that are drawn again until they fit, in a loop of the program."""
+"""Random numbers of distributions with parameters: an op's numbers, scaled."""
 
 from __future__ import annotations
 
 from gyre import _gyre
 from gyre._gyre import Tensor
-from gyre._impl import random
 from gyre._impl.annotations import ShapeLike, TensorLike
-from gyre._impl.control_flow.while_loop import while_loop
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
+from gyre._impl.random import op_seed
+
+# Types that the ops draw; others are cast from float32.
+_DRAWN = ("float16", "float32", "float64")
+_COUNTED = (*_DRAWN, "int32", "int64")
 
 
-def _loop(test, body, values):
-    return while_loop(test, body, values)
+def _seed(seed) -> Tensor:
+    return convert_to_tensor(seed, dtype_hint="int64")
+
+
+def _parameters(dtype, alpha, beta):
+    """Alpha, broadcast with beta, and beta, in a type that the ops draw."""
+    kind = _gyre.as_dtype(dtype)
+    drawn = kind if kind.name in _DRAWN else _gyre.as_dtype("float32")
+    alpha = cast(convert_to_tensor(alpha, dtype_hint=kind), drawn)
+    rate = call("OnesLike", alpha) if beta is None else convert_to_tensor(beta, dtype_hint=kind)
+    rate = cast(rate, drawn)
+    alpha = call("AddV2", alpha, call("ZerosLike", rate))
+    return kind, call("StopGradient", alpha), call("StopGradient", rate)
+
+
+def _least(kind):
+    return {"float16": 6.104e-5, "float64": 2.2250738585072014e-308}.get(kind.name, 1.1754944e-38)
+
+
+def _over_rate(numbers, rate, kind, name):
+    least = convert_to_tensor(_least(numbers.dtype), numbers.dtype)
+    return cast(call("Maximum", least, call("RealDiv", numbers, rate)), kind, name)
 
 
 def gamma(
@@ -27,49 +50,37 @@ def gamma(
     """Gamma distributed numbers of parameter alpha and rate beta (1): of shape + that of alpha and
     beta. No gradient flows to the parameters.
 
-    Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000); below 1 the
-    number for alpha + 1 is multiplied by u^(1 / alpha).
+    Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
+    kind, alpha, rate = _parameters(dtype, alpha, beta)
+    numbers = call("RandomGamma", dims_tensor(shape), alpha, seed=op_seed(seed))
+    return _over_rate(numbers, rate, kind, name)
+
+
+def stateless_gamma(
+    shape: ShapeLike,
+    seed,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor:
+    """As gamma, determined by a seed (two integers), and of this shape, which ends with that of the
+    parameters."""
+    kind, alpha, rate = _parameters(dtype, alpha, beta)
+    numbers = call("StatelessRandomGammaV2", dims_tensor(shape), _seed(seed), alpha)
+    return _over_rate(numbers, rate, kind, name)
+
+
+def _counted(dtype):
+    """The type asked for, and that in which numbers are drawn."""
     kind = _gyre.as_dtype(dtype)
-    alpha = convert_to_tensor(alpha, dtype_hint=kind)
-    rate = call("OnesLike", alpha) if beta is None else convert_to_tensor(beta, dtype_hint=kind)
-    each = call("Shape", call("AddV2", alpha, rate))
-    whole = call("ConcatV2", [dims_tensor(shape), each], 0)
-    alpha, rate = (call("StopGradient", call("BroadcastTo", p, whole)) for p in (alpha, rate))
-    small = call("Less", alpha, 1.0)
-    d = call("Sub", call("SelectV2", small, call("AddV2", alpha, 1.0), alpha), 1.0 / 3.0)
-    c = call("Rsqrt", call("Mul", d, 9.0))
+    return kind, kind if kind.name in _COUNTED else _gyre.as_dtype("float32")
 
-    def unfinished(done, result):
-        del result
-        return call("LogicalNot", call("All", done, call("Range", 0, call("Rank", done), 1)))
 
-    def draw(done, result):
-        x = random.normal(whole, dtype=kind, seed=seed)
-        grown = call("AddV2", call("Mul", c, x), 1.0)
-        v = call("Mul", grown, call("Square", grown))
-        positive = call("Greater", v, 0.0)
-        log_v = call("Log", call("SelectV2", positive, v, call("OnesLike", v)))
-        most = call(
-            "AddV2",
-            call("Mul", call("Square", x), 0.5),
-            call("Mul", d, call("AddV2", call("Sub", 1.0, v), log_v)),
-        )
-        log_u = call("Log", random.uniform(whole, 1e-30, 1.0, kind, seed))
-        fits = call("LogicalAnd", positive, call("Less", log_u, most))
-        found = call(
-            "SelectV2",
-            call("LogicalAnd", fits, call("LogicalNot", done)),
-            call("Mul", d, v),
-            result,
-        )
-        return call("LogicalOr", done, fits), found
-
-    start = call("ZerosLike", alpha)
-    _, result = _loop(unfinished, draw, (call("Less", start, start), start))
-    u = random.uniform(whole, 1e-30, 1.0, kind, seed)
-    shrunk = call("Mul", result, call("Pow", u, call("Reciprocal", alpha)))
-    return call("RealDiv", call("SelectV2", small, shrunk, result), rate, name=name)
+def _rate(lam):
+    lam = convert_to_tensor(lam, dtype_hint="float32")
+    return lam if lam.dtype.name in _COUNTED else cast(lam, "float32")
 
 
 def poisson(
@@ -79,30 +90,67 @@ def poisson(
     seed=None,
     name: str | None = None,
 ) -> Tensor:
-    """Poisson distributed numbers of mean lam: of shape + lam.shape.
-
-    The number of arrivals, at exponentially distributed distances, before time lam: about as many
-    turns of a loop as the largest number drawn.
-    """
-    double = _gyre.as_dtype("float64")
-    lam = cast(convert_to_tensor(lam, dtype_hint="float32"), double)
-    whole = call("ConcatV2", [dims_tensor(shape), call("Shape", lam)], 0)
-    lam = call("StopGradient", call("BroadcastTo", lam, whole))
-
-    def unfinished(time, count):
-        del count
-        early = call("LessEqual", time, lam)
-        return call("Any", early, call("Range", 0, call("Rank", early), 1))
-
-    def arrive(time, count):
-        count = call("AddV2", count, cast(call("LessEqual", time, lam), double))
-        return call("AddV2", time, _distance(whole, seed)), count
-
-    _, count = _loop(unfinished, arrive, (_distance(whole, seed), call("ZerosLike", lam)))
-    return cast(count, dtype, name)
+    """Poisson distributed numbers of mean lam: of shape + lam.shape."""
+    kind, drawn = _counted(dtype)
+    numbers = call(
+        "RandomPoissonV2", dims_tensor(shape), _rate(lam), dtype=drawn, seed=op_seed(seed)
+    )
+    return cast(numbers, kind, name)
 
 
-def _distance(shape, seed):
-    """Exponentially distributed numbers of mean 1."""
-    u = random.uniform(shape, dtype="float64", seed=seed)
-    return call("Neg", call("Log1p", call("Neg", u)))
+def stateless_poisson(
+    shape: ShapeLike, seed, lam: TensorLike, dtype: DTypeLike = "int32", name: str | None = None
+) -> Tensor:
+    """As poisson, determined by a seed (two integers), and of this shape, which ends with that of
+    lam."""
+    kind, drawn = _counted(dtype)
+    numbers = call(
+        "StatelessRandomPoisson", dims_tensor(shape), _seed(seed), _rate(lam), dtype=drawn
+    )
+    return cast(numbers, kind, name)
+
+
+def stateless_binomial(
+    shape: ShapeLike,
+    seed,
+    counts: TensorLike,
+    probs: TensorLike,
+    output_dtype: DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor:
+    """How many of `counts` trials succeed, each with probability `probs`: of this shape, which ends
+    with that to which both are broadcast, determined by a seed (two integers)."""
+    kind, drawn = _counted(output_dtype)
+    probs = convert_to_tensor(probs, dtype_hint="float32")
+    if probs.dtype.name not in _COUNTED:
+        probs = cast(probs, "float32")
+    numbers = call(
+        "StatelessRandomBinomial",
+        dims_tensor(shape),
+        _seed(seed),
+        cast(counts, probs.dtype),
+        probs,
+        dtype=drawn,
+    )
+    return cast(numbers, kind, name)
+
+
+def stateless_categorical(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed,
+    dtype: DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor:
+    """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes];
+    determined by a seed (two integers)."""
+    kind = _gyre.as_dtype(dtype)
+    drawn = kind if kind.name == "int32" else _gyre.as_dtype("int64")
+    classes = call(
+        "StatelessMultinomial",
+        convert_to_tensor(logits),
+        cast(num_samples, "int32"),
+        _seed(seed),
+        output_dtype=drawn,
+    )
+    return cast(classes, kind, name)

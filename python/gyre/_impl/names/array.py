@@ -144,8 +144,26 @@ NAMES = {
     **{f"signal.{name}": f"{_I}ops.windows:{name}" for name in _WINDOWS},
     **{f"signal.{name}": f"{_I}ops.spectral:{name}" for name in _SPECTRAL},
     **{f"random.{name}": f"{_I}random:{name}" for name in _RANDOM},
-    "random.gamma": _I + "composed.random:gamma",
-    "random.poisson": _I + "composed.random:poisson",
+    **{
+        f"random.{name}": f"{_I}composed.random:{name}"
+        for name in (
+            "gamma",
+            "poisson",
+            "stateless_gamma",
+            "stateless_poisson",
+            "stateless_binomial",
+            "stateless_categorical",
+        )
+    },
+    **{
+        f"random.{name}": f"gyre.nn.sampling:{name}"
+        for name in (
+            "uniform_candidate_sampler",
+            "log_uniform_candidate_sampler",
+            "fixed_unigram_candidate_sampler",
+            "all_candidate_sampler",
+        )
+    },
     **{
         f"random.experimental.{name}": f"{_I}random:{name}"
         for name in ("Generator", "stateless_shuffle")

@@ -48,6 +48,22 @@ NAMES = {
         f"nn.{name}": f"{_N}attention:{name}"
         for name in ("scaled_dot_product_attention", "MultiHeadAttention")
     },
+    **{
+        f"nn.{name}": f"{_N}ctc:{name}"
+        for name in ("ctc_loss", "ctc_greedy_decoder", "ctc_beam_search_decoder")
+    },
+    "compat.v1.nn.ctc_loss": _N + "ctc:ctc_loss_v1",
+    "compat.v1.nn.ctc_beam_search_decoder": _N + "ctc:ctc_beam_search_decoder_v1",
+    **{
+        f"nn.{name}": f"{_N}sampling:{name}"
+        for name in (
+            "sampled_softmax_loss",
+            "nce_loss",
+            "compute_accidental_hits",
+            "all_candidate_sampler",
+            "fixed_unigram_candidate_sampler",
+        )
+    },
     "nn.initializers": "gyre.nn.initializers",
     **{
         f"optimizers.{name}": f"{_O}{module}:{name}"
