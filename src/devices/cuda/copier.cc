@@ -1,9 +1,14 @@
 // Copies. Pinned memory is read and written by the GPU itself. The rest of the host's goes by way
 // of pinned blocks: small copies to the GPU at once, on the caller's thread, all others piece by
-// piece on a thread of the pool, which fills one block while the GPU empties another.
+// piece on a thread of the pool, which fills one block while the GPU empties another. Large ones
+// have several such threads: one copies slower than the GPU does.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <mutex>
 
+#include "base/env.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "devices/cuda/pinned_memory.h"
 #include "devices/cuda/stream.h"
@@ -14,6 +19,8 @@ namespace {
 // Copying so much to a pinned block takes the caller less time than handing it to another thread.
 constexpr size_t kAtOnce = size_t{256} << 10;
 constexpr size_t kPiece = size_t{4} << 20;
+// The threads of a copy, and how much each must have to do.
+constexpr size_t kMostThreads = 6, kShare = 4 * kPiece;
 
 Address AddressOf(const void* device) { return reinterpret_cast<Address>(device); }
 CudaStream& StreamOf(Stream& stream) { return static_cast<CudaStream&>(stream); }
@@ -26,32 +33,46 @@ struct Piece {
   bool is_under_way = false;
 };
 
-// A copy that a thread waits for. The GPU is current.
+// A copy that a thread waits for, or what one of several threads does of it: the pieces that it is
+// the first to come to. The GPU is current.
 class PiecewiseCopy {
  public:
-  PiecewiseCopy(Gpu& gpu, StreamHandle stream, bool to_device, char* host, Address device)
-      : gpu_(gpu), stream_(stream), to_device_(to_device), host_(host), device_(device) {}
+  struct Whole {
+    bool to_device = false;
+    char* host = nullptr;  // read alone if to_device
+    Address device = 0;
+    size_t bytes = 0;
+    std::atomic<size_t> next{0};  // the offset of the first piece that nobody has come to
+  };
+
+  PiecewiseCopy(Gpu& gpu, StreamHandle stream, Whole& whole)
+      : gpu_(gpu), stream_(stream), whole_(whole) {}
   ~PiecewiseCopy() {
-    gpu_.driver().StreamSynchronize(stream_);
+    // After an error alone is any still under way.
+    if (std::any_of(std::begin(pieces_), std::end(pieces_),
+                    [](const Piece& piece) { return piece.is_under_way; }))
+      gpu_.driver().StreamSynchronize(stream_);
     for (const Piece& piece : pieces_) {
       if (piece.block != nullptr) gpu_.pinned().GiveBack(piece.block, kPiece);
-      if (piece.copied != nullptr) gpu_.GiveBack(piece.copied);
+      if (piece.copied != nullptr) gpu_.driver().EventDestroy(piece.copied);
     }
   }
   PiecewiseCopy(const PiecewiseCopy&) = delete;
   PiecewiseCopy& operator=(const PiecewiseCopy&) = delete;
 
-  absl::Status Run(size_t bytes) {
-    size_t next = 0;
-    for (size_t offset = 0; offset < bytes; offset += kPiece) {
-      Piece& piece = pieces_[next++ % std::size(pieces_)];
+  absl::Status Run() {
+    size_t turn = 0;
+    for (;;) {
+      const size_t offset = whole_.next.fetch_add(kPiece);
+      if (offset >= whole_.bytes) break;
+      Piece& piece = pieces_[turn++ % std::size(pieces_)];
       GYRE_RETURN_IF_ERROR(End(piece));
       piece.offset = offset;
-      piece.bytes = std::min(kPiece, bytes - offset);
+      piece.bytes = std::min(kPiece, whole_.bytes - offset);
       GYRE_RETURN_IF_ERROR(Begin(piece));
     }
     for (size_t i = 0; i < std::size(pieces_); ++i)
-      GYRE_RETURN_IF_ERROR(End(pieces_[next++ % std::size(pieces_)]));
+      GYRE_RETURN_IF_ERROR(End(pieces_[turn++ % std::size(pieces_)]));
     return absl::OkStatus();
   }
 
@@ -59,43 +80,66 @@ class PiecewiseCopy {
   absl::Status Begin(Piece& piece) {
     if (piece.block == nullptr) piece.block = gpu_.pinned().Take(kPiece);
     // Without one, the driver uses its own, and this thread waits for it.
-    void* const host = host_ + piece.offset;
+    void* const host = whole_.host + piece.offset;
     void* const from = piece.block != nullptr ? piece.block : host;
-    if (to_device_ && from != host) std::memcpy(from, host, piece.bytes);
+    if (whole_.to_device && from != host) std::memcpy(from, host, piece.bytes);
     if (piece.copied == nullptr) {
-      GYRE_ASSIGN_OR_RETURN(piece.copied, gpu_.TakeEvent());
+      // The thread sleeps meanwhile: there may be long work in the stream before this.
+      GYRE_RETURN_IF_ERROR(gpu_.Check(
+          "cuEventCreate",
+          gpu_.driver().EventCreate(&piece.copied, kEventDisableTiming | kEventBlockingSync)));
     }
-    const Address device = device_ + piece.offset;
+    const Address device = whole_.device + piece.offset;
     GYRE_RETURN_IF_ERROR(
-        to_device_ ? gpu_.Check("cuMemcpyHtoDAsync",
-                                gpu_.driver().MemcpyHtoDAsync(device, from, piece.bytes, stream_))
-                   : gpu_.Check("cuMemcpyDtoHAsync",
-                                gpu_.driver().MemcpyDtoHAsync(from, device, piece.bytes, stream_)));
+        whole_.to_device
+            ? gpu_.Check("cuMemcpyHtoDAsync",
+                         gpu_.driver().MemcpyHtoDAsync(device, from, piece.bytes, stream_))
+            : gpu_.Check("cuMemcpyDtoHAsync",
+                         gpu_.driver().MemcpyDtoHAsync(from, device, piece.bytes, stream_)));
     piece.is_under_way = true;
     return gpu_.Check("cuEventRecord", gpu_.driver().EventRecord(piece.copied, stream_));
   }
 
   absl::Status End(Piece& piece) {
-    if (!std::exchange(piece.is_under_way, false)) return absl::OkStatus();
+    if (!piece.is_under_way) return absl::OkStatus();
     GYRE_RETURN_IF_ERROR(
         gpu_.Check("cuEventSynchronize", gpu_.driver().EventSynchronize(piece.copied)));
-    if (!to_device_ && piece.block != nullptr)
-      std::memcpy(host_ + piece.offset, piece.block, piece.bytes);
+    piece.is_under_way = false;
+    if (!whole_.to_device && piece.block != nullptr)
+      std::memcpy(whole_.host + piece.offset, piece.block, piece.bytes);
     return absl::OkStatus();
   }
 
   Gpu& gpu_;
   const StreamHandle stream_;
-  const bool to_device_;
-  char* const host_;  // read alone if to_device_
-  const Address device_;
+  Whole& whole_;
   Piece pieces_[3];
 };
+
+// Waits for the whole copy, and for what is before it in the stream.
+absl::Status Copy(Gpu& gpu, StreamHandle stream, PiecewiseCopy::Whole& whole) {
+  const auto processors = static_cast<size_t>(NumProcessors());
+  const size_t threads =
+      std::clamp<size_t>(whole.bytes / kShare, 1, std::min(kMostThreads, (processors + 1) / 2));
+  if (threads == 1) return PiecewiseCopy(gpu, stream, whole).Run();
+  std::mutex mutex;
+  absl::Status first;  // guarded by mutex
+  RunOnThreads(static_cast<int>(threads), [&](int) {
+    const absl::Status status = CatchOutOfMemory("work on a GPU", [&] {
+      const Gpu::Current current(gpu);
+      return current.status().ok() ? PiecewiseCopy(gpu, stream, whole).Run() : current.status();
+    });
+    const std::lock_guard lock(mutex);
+    if (first.ok()) first = status;
+  });
+  return first;
+}
 
 EventPtr CopyPiecewise(Gpu& gpu, Stream& stream, bool to_device, void* host, Address device,
                        size_t bytes) {
   const auto start = [=, &gpu](StreamHandle handle, CudaEvent&) {
-    return PiecewiseCopy(gpu, handle, to_device, static_cast<char*>(host), device).Run(bytes);
+    PiecewiseCopy::Whole whole{to_device, static_cast<char*>(host), device, bytes};
+    return Copy(gpu, handle, whole);
   };
   return StreamOf(stream).Put({.start = start, .blocks = true});
 }

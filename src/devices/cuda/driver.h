@@ -58,6 +58,7 @@ struct Access {  // CUmemAccessDesc
 constexpr int kMemoryPoolsSupported = 115;   // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
 constexpr int kReleaseThreshold = 4;         // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 constexpr unsigned kStreamNonBlocking = 1;   // CU_STREAM_NON_BLOCKING
+constexpr unsigned kEventBlockingSync = 1;   // CU_EVENT_BLOCKING_SYNC
 constexpr unsigned kEventDisableTiming = 2;  // CU_EVENT_DISABLE_TIMING
 constexpr unsigned kHostAllocPortable = 1;   // CU_MEMHOSTALLOC_PORTABLE
 
