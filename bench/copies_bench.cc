@@ -1,4 +1,5 @@
-// What copies between the host and a device cost, by sizes and by kinds of the host's memory.
+// What copies between the host and a device cost, by sizes and by kinds of the host's memory; its
+// allocator, streams and elementwise kernels.
 //
 //   copies_bench TYPE      e.g. copies_bench CUDA
 //
@@ -14,6 +15,7 @@
 #include "base/env.h"
 #include "devices/copy.h"
 #include "devices/device_type.h"
+#include "ops/evaluate.h"
 
 namespace gyre::bench {
 namespace {
@@ -107,6 +109,45 @@ void Streams(Device& device) {
       idle / kTimes * 1e6, busy / kTimes * 1e6);
 }
 
+// Elementwise kernels, where the device has them: one after the other, and large.
+void Kernels(Device& device, const DeviceType& type) {
+  const auto floats = [&](Shape shape) {
+    return *Tensor::Make(DType::kFloat, shape, {&device.allocator()});
+  };
+  RunEnv env;
+  env.allocator = &device.allocator();
+  const auto measure = [&](const char* what, const std::vector<Tensor>& inputs, int times) {
+    const auto node = MakeNode(Ops(), "AddV2", inputs);
+    Check(node.status());
+    const absl::StatusOr<Kernel> kernel = type.kernel(*node);
+    if (!kernel.ok()) {
+      std::cout << what << ": " << kernel.status() << "\n";
+      return;
+    }
+    int64_t bytes = 0;
+    const double took = Seconds(kRounds, [&] {
+      for (int i = 0; i < times; ++i) {
+        std::vector<Tensor> operands = inputs, outputs(1);
+        KernelContext ctx(*node, env, {}, absl::MakeSpan(operands), absl::MakeSpan(outputs));
+        Check(kernel->run(ctx, kernel->attrs.get()));
+        bytes = static_cast<int64_t>(outputs[0].bytes());
+      }
+      Check(device.stream(StreamUse::kCompute).Record()->Wait());
+    });
+    for (const Tensor& input : inputs) bytes += static_cast<int64_t>(input.bytes());
+    std::cout << absl::StrFormat("%s: %.2f us each, %.0f GB/s\n", what, took / times * 1e6,
+                                 static_cast<double>(bytes) * times / took * 1e-9);
+  };
+  const Tensor small = floats(Shape::Vector(64)), large = floats(Shape::Vector(1 << 26)),
+               other = floats(Shape::Vector(1 << 26));
+  const Tensor matrix = floats(Shape::Trusted(Dims{1 << 14, 1 << 12}));
+  measure("AddV2 of 64 numbers", {small, small}, 1000);
+  measure("AddV2 of 2^26 numbers", {large, other}, 10);
+  measure("AddV2 of 2^26 numbers and one", {large, Tensor::Scalar(1.0f)}, 10);
+  measure("AddV2 of 2^14 rows of 2^12 numbers and a row", {matrix, floats(Shape::Vector(1 << 12))},
+          10);
+}
+
 int Main(const std::string& name) {
   const DeviceType* const type = FindDeviceType(name);
   if (type == nullptr || type->count() == 0) {
@@ -122,6 +163,7 @@ int Main(const std::string& name) {
   const auto device = *type->make(0, {});
   Memory(*device);
   Streams(*device);
+  Kernels(*device, *type);
   BothWays(*device, device->host_allocator(), "pinned");
   BothWays(*device, HostAllocator(), "heap");
   return 0;

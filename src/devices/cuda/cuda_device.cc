@@ -1,11 +1,14 @@
-// CUDA: NVIDIA's GPUs. Values lie in their memory and move between GPUs and the host; there are no
-// kernels yet but plumbing's.
+// CUDA: NVIDIA's GPUs. Values lie in their memory and move between GPUs and the host; kernels are
+// plumbing's and those of elementwise ops.
+#include <algorithm>
+#include <limits>
 #include <mutex>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "devices/counting_allocator.h"
+#include "devices/cuda/elementwise.h"
 #include "devices/cuda/gpu.h"
 #include "devices/cuda/pinned_memory.h"
 #include "devices/cuda/stream.h"
@@ -138,6 +141,11 @@ absl::StatusOr<std::unique_ptr<Device>> MakeDevice(int id, const DeviceOptions& 
   return device;
 }
 
+absl::StatusOr<Kernel> MakeKernel(const Node& node) {
+  absl::StatusOr<Kernel> plumbing = MakePlumbingKernel(node, "CUDA");
+  return plumbing.ok() ? plumbing : MakeElementwiseKernel(node);
+}
+
 }  // namespace
 }  // namespace cuda
 
@@ -148,7 +156,7 @@ DeviceType CudaDeviceType() {
           .count = cuda::Gpu::Count,
           .why_none = cuda::Gpu::WhyNone,
           .make = cuda::MakeDevice,
-          .kernel = [](const Node& node) { return MakePlumbingKernel(node, "CUDA"); }};
+          .kernel = cuda::MakeKernel};
 }
 
 }  // namespace gyre

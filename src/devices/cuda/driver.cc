@@ -57,6 +57,12 @@ absl::Status Resolve(void* library, Driver& d) {
       Of(d.EventQuery, "cuEventQuery"),
       Of(d.EventSynchronize, "cuEventSynchronize"),
   };
+  const Entry kernels[] = {
+      Of(d.ModuleLoadData, "cuModuleLoadData"),
+      Of(d.ModuleGetFunction, "cuModuleGetFunction"),
+      Of(d.LaunchKernel, "cuLaunchKernel"),
+  };
+  for (const Entry& entry : kernels) *entry.member = dlsym(library, entry.name);
   for (const Entry& entry : entries) {
     *entry.member = dlsym(library, entry.name);
     if (*entry.member == nullptr) {

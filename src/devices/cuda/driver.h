@@ -28,12 +28,14 @@ enum class Result : int {
   kNotReady = 600,
 };
 
-using DeviceId = int;                    // CUdevice
-using Context = struct ContextTag*;      // CUcontext
-using StreamHandle = struct StreamTag*;  // CUstream
-using EventHandle = struct EventTag*;    // CUevent
-using PoolHandle = struct PoolTag*;      // CUmemoryPool
-using Address = uint64_t;                // CUdeviceptr
+using DeviceId = int;                        // CUdevice
+using Context = struct ContextTag*;          // CUcontext
+using StreamHandle = struct StreamTag*;      // CUstream
+using EventHandle = struct EventTag*;        // CUevent
+using PoolHandle = struct PoolTag*;          // CUmemoryPool
+using ModuleHandle = struct ModuleTag*;      // CUmodule
+using FunctionHandle = struct FunctionTag*;  // CUfunction
+using Address = uint64_t;                    // CUdeviceptr
 
 struct Location {  // CUmemLocation
   int type = 1;    // CU_MEM_LOCATION_TYPE_DEVICE
@@ -93,6 +95,14 @@ struct Driver {
   Result (*EventRecord)(EventHandle event, StreamHandle stream);
   Result (*EventQuery)(EventHandle event);
   Result (*EventSynchronize)(EventHandle event);
+
+  // Null where a driver runs no kernels: the tests' one.
+  Result (*ModuleLoadData)(ModuleHandle* module, const void* image);
+  Result (*ModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);
+  Result (*LaunchKernel)(FunctionHandle function, unsigned blocks_x, unsigned blocks_y,
+                         unsigned blocks_z, unsigned threads_x, unsigned threads_y,
+                         unsigned threads_z, unsigned shared_bytes, StreamHandle stream,
+                         void** parameters, void** extra);
 };
 
 // The driver of this machine, ready for use; it stays for ever. FAILED_PRECONDITION, saying what is

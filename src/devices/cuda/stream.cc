@@ -144,6 +144,8 @@ CudaStream::~CudaStream() {
   state_->gpu.driver().StreamDestroy(state_->handle);
 }
 
+Gpu& CudaStream::gpu() const { return state_->gpu; }
+
 EventPtr CudaStream::Put(Work work) {
   auto done = std::make_shared<CudaEvent>(state_->gpu);
   state_->Put({std::move(work), done, nullptr});

@@ -22,6 +22,7 @@ class CudaStream final : public Stream {
   explicit CudaStream(Gpu& gpu);
   ~CudaStream() override;
 
+  Gpu& gpu() const;
   EventPtr Record() override;
   void WaitFor(EventPtr event) override;
 
