@@ -7,6 +7,7 @@
 #   src/cli/main.cc          bin/gyre                                      gyre_program()
 #   tests/X/**/*_test.cc     bin/tests/X_test, a GoogleTest program        gyre_tests()
 #   tests/support/*.cc       what the tests share
+#   tests/fake_cuda/*.cc     fake_cuda/libcuda.so.1, for machines without a GPU   gyre_fake_cuda()
 #   tests/fuzz/*_fuzz.cc     bin/fuzz/NAME_fuzz, a libFuzzer program       gyre_fuzzers()
 #   bench/*_bench.cc         bin/bench/NAME_bench, Google Benchmark        gyre_benchmarks()
 #   examples/lessons/NAME.cc  bin/lessons/NAME, and of NAME_plugin.cc a plug-in    gyre_lessons()
@@ -192,6 +193,17 @@ function(gyre_test_support)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/tests/support/paths.cc PROPERTIES
     COMPILE_DEFINITIONS
     "GYRE_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\";GYRE_BINARY_DIR=\"${CMAKE_BINARY_DIR}\"")
+endfunction()
+
+# A driver of GPUs that are some of the host's memory and threads. Who has loaded it, or finds it by
+# LD_LIBRARY_PATH, has CUDA devices.
+function(gyre_fake_cuda)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fake_cuda/*.cc)
+  add_library(gyre_fake_cuda SHARED ${sources})
+  set_target_properties(gyre_fake_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fake_cuda)
+  target_include_directories(gyre_fake_cuda PRIVATE
+    ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/tests)
 endfunction()
 
 # One GoogleTest program per folder: a process start per folder, not per test. ctest runs it as

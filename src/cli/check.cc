@@ -45,7 +45,7 @@ constexpr Option kOptions[] = {
      "pay"},
     {"--threads", "N", "threads that work on a run; default: one per core"},
     {"--schedule-seed", "N", "one thread, ready nodes in an order drawn from this seed"},
-    {"--devices", "cpu:N[,null:N]", "run on devices of this process, nodes where programs ask"},
+    {"--devices", "cpu:N[,cuda:N]", "run on devices of this process, nodes where programs ask"},
     {"--spread", "SEED", "with --devices or --cluster: nodes go to devices drawn from this seed"},
     kClusterOption,
     kTransportOption,

@@ -70,9 +70,9 @@ constexpr Option kOptions[] = {
     {"--budget", "BYTES",
      "fail when tensors hold more, or the program does (which\nmay have 64 MiB in any case): 1500, "
      "64K, 10M, 2G"},
-    {"--devices", "cpu:N[,null:N]",
-     "run on devices of this process, nodes where the graph asks:\nparts of the processor, and "
-     "discrete ones without compute\nkernels, for tests"},
+    {"--devices", "cpu:N[,cuda:N]",
+     "run on devices of this process, nodes where the graph asks:\nparts of the processor, GPUs, and "
+     "null:N, which compute\nnothing, for tests"},
     kClusterOption,
     kTransportOption,
     kTokenOption,

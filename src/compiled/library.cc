@@ -2,9 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
 #include "base/shipped_library.h"
 #include "base/status.h"
+#include "devices/cuda/elementwise.h"
 
 namespace gyre::compiled {
 namespace {
@@ -30,6 +34,9 @@ absl::StatusOr<const CompilerLibrary*> LoadedCompiler() {
   return *loaded;
 }
 
+// GPUs' kernels come from here, wherever a program is placed.
+const bool gives_ptx = (cuda::UsePtxMaker(&ScalarPtx), true);
+
 struct KeptError : CompileError {
   KeptError() {
     say = [](CompileError* self, const char* text) noexcept {
@@ -52,6 +59,27 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
   if (error.lacks_memory)
     return absl::ResourceExhaustedError("there is no memory to compile loops with");
   return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
+}
+
+absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
+                                      size_t output_bytes) {
+  GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
+  std::string text;
+  PtxRequest request = {.code = &code,
+                        .num_inputs = static_cast<uint32_t>(input_bytes.size()),
+                        .output_bytes = static_cast<uint32_t>(output_bytes),
+                        .to = &text};
+  if (input_bytes.size() > std::size(request.input_bytes))
+    return absl::UnimplementedError("it has more than three inputs");
+  std::copy(input_bytes.begin(), input_bytes.end(), request.input_bytes);
+  request.take = [](void* to, const char* made, size_t bytes) {
+    static_cast<std::string*>(to)->assign(made, bytes);
+  };
+  KeptError error;
+  if (library->ptx(request, &error)) return text;
+  if (error.lacks_memory)
+    return absl::ResourceExhaustedError("there is no memory to compile kernels with");
+  return absl::UnimplementedError(error.why);
 }
 
 }  // namespace gyre::compiled

@@ -5,21 +5,30 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "compiled/ptx.h"
 #include "compiled/region.h"
 
 namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 12;  // raised when the rest, or region.h, changes
+  uint32_t interface = 13;  // raised when the rest, region.h or ptx.h changes
   CompileFn compile = nullptr;
+  PtxFn ptx = nullptr;
 };
 
 // Loads the library, if need be, and compiles. FAILED_PRECONDITION, with what to install, where it
 // is not there or of another version; RESOURCE_EXHAUSTED without memory to begin with. Requirement:
 // the thread has a NoFork. Thread-safe; throws std::bad_alloc.
 absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& region);
+
+// The kernel of `code` as PTX: see PtxRequest. UNIMPLEMENTED, saying why, where a GPU cannot run
+// it; otherwise as CompileRegion.
+absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
+                                      size_t output_bytes);
 
 }  // namespace gyre::compiled

@@ -14,6 +14,10 @@ Device* MemoryOf(Device* device) {
   return device != nullptr && device->is_discrete() ? device : nullptr;
 }
 
+Allocator* HostAllocatorFor(const Tensor& value) {
+  return value.device() != nullptr ? &value.device()->host_allocator() : nullptr;
+}
+
 EventPtr FromHost(const Tensor& from, Device& to, Tensor& made) {
   return to.copier().ToDevice(to.stream(StreamUse::kToDevice), from.raw_data(),
                               made.mutable_raw_data(), made.bytes());
@@ -44,7 +48,8 @@ EventPtr Within(const Tensor& from, Device& to, Tensor& made) {
 absl::StatusOr<EventPtr> ThroughHost(const Tensor& from, Device& to, Tensor& made,
                                      MemoryBudget* budget) {
   GYRE_ASSIGN_OR_RETURN(Tensor between,
-                        Tensor::Make(from.dtype(), from.shape(), {.budget = budget}));
+                        Tensor::Make(from.dtype(), from.shape(),
+                                     {.allocator = HostAllocatorFor(from), .budget = budget}));
   const EventPtr arrived = ToHost(from, between);
   auto done = std::make_shared<HostEvent>();
   // Who waits for `done` finds nothing held any more: what it needs until then, CopyTensor keeps.
@@ -85,7 +90,8 @@ absl::StatusOr<TensorCopy> CopyTensor(const Tensor& value, Device* to, MemoryBud
   GYRE_ASSIGN_OR_RETURN(
       copy.value,
       Tensor::Make(value.dtype(), value.shape(),
-                   {.allocator = to == nullptr ? nullptr : &to->allocator(), .budget = budget}));
+                   {.allocator = to == nullptr ? HostAllocatorFor(value) : &to->allocator(),
+                    .budget = budget}));
   // A scalar that is in somebody else's buffer becomes part of the tensor.
   Device* const memory = copy.value.is_inline() ? nullptr : MemoryOf(to);
   if (copy.value.is_inline() && value.device() != nullptr)

@@ -18,7 +18,7 @@ struct TensorCopy {
 };
 
 // Begins to copy `value`, which is complete or will be by what is in its device's compute stream,
-// to the memory of `to`; null: to the host's heap. Copies keep both memories alive until they are
+// to the memory of `to`; null: to the host's. Copies keep both memories alive until they are
 // done. RESOURCE_EXHAUSTED if there is no room; INTERNAL for a value that is not plain bytes.
 // Thread-safe.
 absl::StatusOr<TensorCopy> CopyTensor(const Tensor& value, Device* to, MemoryBudget* budget);

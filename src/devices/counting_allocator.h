@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -19,7 +20,10 @@ class CountingAllocator : public Allocator {
 
   void* Allocate(size_t bytes) final {
     const auto n = static_cast<int64_t>(bytes);
-    if (!held_.Charge(n)) return nullptr;
+    if (!held_.Charge(n)) {
+      NoteTrouble("");
+      return nullptr;
+    }
     void* const block = AllocateBlock(bytes);
     if (block == nullptr) {
       held_.Release(n);
@@ -33,7 +37,11 @@ class CountingAllocator : public Allocator {
     held_.Release(static_cast<int64_t>(bytes));
   }
   std::string name() const final {
-    const std::string memory = absl::StrCat("the memory of ", owner_);
+    std::string memory = absl::StrCat("the memory of ", owner_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (!trouble_.empty()) absl::StrAppend(&memory, " (", trouble_, ")");
+    }
     if (held_.limit() == MemoryStats().limit) return memory;
     return absl::StrCat(memory, ", ", held_.limit(), " bytes, of which ", held_.used(),
                         " are in use");
@@ -44,6 +52,13 @@ class CountingAllocator : public Allocator {
             held_.limit()};
   }
 
+ protected:
+  // Why AllocateBlock has just given nothing, for errors; "": there is no more than that.
+  void NoteTrouble(absl::string_view why) {
+    const std::lock_guard lock(mutex_);
+    trouble_.assign(why.data(), why.size());
+  }
+
  private:
   // As Allocate and Deallocate.
   virtual void* AllocateBlock(size_t bytes) = 0;
@@ -52,6 +67,8 @@ class CountingAllocator : public Allocator {
   const std::string owner_;
   MemoryBudget held_;
   std::atomic<int64_t> num_allocations_{0};  // relaxed: a statistic
+  mutable std::mutex mutex_;
+  std::string trouble_;  // guarded by mutex_
 };
 
 }  // namespace gyre

@@ -93,6 +93,9 @@ class Device {
   std::string name() const { return absl::StrCat(type_, ":", id_); }
 
   virtual Allocator& allocator() = 0;
+  // Of the host's memory, what the copier copies from and to best: values that come back from the
+  // device lie there. It may outlive the device.
+  virtual Allocator& host_allocator() { return HostAllocator(); }
   virtual MemoryStats memory() const = 0;
   bool is_discrete() { return allocator().device() != nullptr; }
 

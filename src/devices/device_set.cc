@@ -31,6 +31,11 @@ absl::Status AddDevices(absl::string_view part, std::vector<DeviceName>& devices
       absl::StrSplit(part, absl::MaxSplits(':', 1));
   const DeviceType* const type = FindDeviceType(absl::AsciiStrToUpper(words.first));
   int count = 0;
+  if (type != nullptr && type->count() == 0) {
+    const std::string why = type->why_none ? absl::StrCat(" (", type->why_none(), ")") : "";
+    return absl::FailedPreconditionError(absl::StrCat(
+        "\"", part, "\": this machine has no ", type->name, " devices", why, "; ", WhatThereIs()));
+  }
   if (type == nullptr || !absl::SimpleAtoi(words.second, &count) || count < 1 ||
       count > type->count()) {
     return absl::InvalidArgumentError(

@@ -31,6 +31,8 @@ struct DeviceType {
   bool is_discrete = false;
   // How many this machine has, for `cpu:N`; 0: none, as where a driver is missing.
   std::function<int()> count;
+  // Why there are none, where there are none: for people. May be null.
+  std::function<std::string()> why_none;
   // Device number `id` of count(). Errors are the machine's.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(int id, const DeviceOptions&)> make;
   // The kernel of a node there. UNIMPLEMENTED, saying why, where there is none: such nodes are not

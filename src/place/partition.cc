@@ -8,6 +8,7 @@
 #include "base/hash_map.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "devices/device_type.h"
 #include "lower/emitter.h"
 
 namespace gyre::place {
@@ -49,6 +50,9 @@ class Cutter {
         needed_(needed),
         device_of_(placement.device) {
     for (const DeviceName& device : devices) {
+      const DeviceType* const type = FindDeviceType(device.type.value_or(""));
+      if (host_ == kNoDevice && (type == nullptr || !type->is_discrete))
+        host_ = DeviceIndex(static_cast<int32_t>(device_names_.size()));
       device_names_.push_back(device.ToString());
       drafts_.push_back(std::make_unique<Draft>(ops, function_, frames.frames.size()));
     }
@@ -389,7 +393,10 @@ class Cutter {
 
   // An Enter of what a loop does not change: each device has its own.
   bool IsEverywhere(NodeId node) const { return needed_[node] && device_of_[node] == kNoDevice; }
-  DeviceIndex HomeOf(NodeId node) const { return std::max(device_of_[node], DeviceIndex(0)); }
+  // What is fed and fetched alone is on no device: any that holds values of all types will do.
+  DeviceIndex HomeOf(NodeId node) const {
+    return device_of_[node] != kNoDevice ? device_of_[node] : std::max(host_, DeviceIndex(0));
+  }
 
   Partition Finish() {
     Partition partition;
@@ -435,6 +442,7 @@ class Cutter {
   const std::vector<bool>& needed_;
   const std::vector<DeviceIndex>& device_of_;
   IndexedVector<DeviceIndex, std::string> device_names_;
+  DeviceIndex host_ = kNoDevice;  // the first that holds values of all types
   HashMap<Endpoint, int> feed_of_;
   IndexedVector<DeviceIndex, std::unique_ptr<Draft>> drafts_;
   std::vector<Copy> copies_;

@@ -226,8 +226,11 @@ class Placer {
 
   void PutFirst(NodeId node, Group& group) {
     group.device = DevicesFor(node).front();
-    group.why = group.device == DeviceIndex(0) ? "the first device"
-                                               : "the first device with kernels for it";
+    group.why = "the first device";
+    if (group.device != DeviceIndex(0)) {
+      absl::StrAppend(&group.why,
+                      " with kernels for it: ", kernels_.Why(colocation_.groups.Of(node), 0, node));
+    }
   }
 
   // Plumbing first goes where its values come from; what is left, constants for instance, where

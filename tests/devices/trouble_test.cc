@@ -240,7 +240,7 @@ graph {
 TEST_F(TroubledDevices, TypesHaveNamesOfTheirOwn) {
   EXPECT_TRUE(absl::IsAlreadyExists(AddDeviceType({.name = "CPU"})));
   EXPECT_THAT(std::string(LocalDevice(DeviceName::Local("GPU", 0)).status().message()),
-              HasSubstr("types of devices are CPU, NULL, TROUBLE"));
+              HasSubstr("types of devices are CPU, CUDA, NULL, TROUBLE"));
 }
 
 TEST(DeviceSet, HoldsSeveralTypes) {

@@ -168,7 +168,8 @@ TEST(Placement, GoesByTheKernelsOfDevices) {
   ASSERT_TRUE(soft.cut.ok()) << soft.cut.status();
   EXPECT_EQ(soft.cut->placement.device,
             (std::vector{place::DeviceIndex(0), place::DeviceIndex(1)}));
-  EXPECT_EQ(soft.cut->placement.why[1], "the first device with kernels for it");
+  EXPECT_EQ(soft.cut->placement.why[1],
+            "the first device with kernels for it: there is no kernel for MatMul on NULL devices");
   // Of a device of any type, the first that has one.
   EXPECT_EQ(Places(R"(
     graph {

@@ -4,6 +4,7 @@
 
 #include "compiled/library.h"
 #include "compiled/llvm/generator.h"
+#include "compiled/llvm/optimize.h"
 #include "compiled/llvm/runtime.h"
 #include "compiled/llvm/scalar_bitcode.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -13,6 +14,26 @@
 #include "llvm/Support/TargetSelect.h"
 
 namespace gyre::compiled {
+
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, bool vectorize) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl known(machine.getTargetTriple());
+  known.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(known); });
+  llvm::PipelineTuningOptions tuning;
+  if (!vectorize) tuning.LoopVectorization = tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
+}
+
 namespace {
 
 namespace orc = llvm::orc;
@@ -29,25 +50,6 @@ llvm::Expected<orc::JITTargetMachineBuilder> ThisMachine() {
   machine->getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
   machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   return machine;
-}
-
-// LLVM's own -O2. It knows no function of the C library: what the kernels call is called, and not
-// replaced by something that rounds otherwise.
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::TargetLibraryInfoImpl known(machine.getTargetTriple());
-  known.disableAllFunctions();
-  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(known); });
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
 // Errors of LLVM as one: the code of the first, the texts of all.
@@ -129,4 +131,5 @@ const NativeCode* Compile(const Region& region, CompileError* error) {
 }  // namespace gyre::compiled
 
 extern "C" __attribute__((visibility("default")))
-const gyre::compiled::CompilerLibrary gyre_compiled = {.compile = &gyre::compiled::Compile};
+const gyre::compiled::CompilerLibrary gyre_compiled = {.compile = &gyre::compiled::Compile,
+                                                       .ptx = &gyre::compiled::MakePtx};

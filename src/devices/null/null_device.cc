@@ -4,12 +4,10 @@
 // Values go in, move through conditionals and loops, and come out. Its memory is some of the
 // host's, under addresses that are none: whoever reads a value there without the Copier crashes at
 // once, in every build, as with a device whose memory the host really cannot see.
-#include "absl/strings/str_cat.h"
-#include "base/status.h"
 #include "devices/counting_allocator.h"
 #include "devices/device_type.h"
 #include "devices/host_stream_device.h"
-#include "ops/registry.h"
+#include "devices/plumbing.h"
 
 namespace gyre {
 namespace {
@@ -57,41 +55,6 @@ class NullCopier final : public Copier {
 
 using NullDevice = HostStreamDevice<NullAllocator, NullCopier, true>;
 
-// Moves values and looks at none but scalars, which are the host's.
-bool IsPlumbing(const Node& node) {
-  switch (node.kind()) {
-    case OpKind::kLoopCond:
-    case OpKind::kControlTrigger:
-    case OpKind::kPlaceholder:
-    case OpKind::kTransfer:
-      return true;
-    default:
-      return node.kind() == OpKind::kNoOp || (node.op != nullptr && node.op->traits.forwards);
-  }
-}
-
-// In the device's memory there are plain bytes alone.
-absl::Status CheckTypes(const Node& node) {
-  for (const auto* slots : {&node.signature.inputs, &node.signature.outputs}) {
-    for (const NodeSignature::Slot& slot : *slots) {
-      if (!slot.is_ref && IsTrivial(slot.dtype)) continue;
-      return absl::UnimplementedError(absl::StrCat(
-          "there is no kernel for ", node.op_name, " of ", slot.is_ref ? "a reference to " : "",
-          DTypeName(slot.dtype), " on NULL devices, whose memory holds plain numbers alone"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Kernel> MakeNullKernel(const Node& node) {
-  if (!IsPlumbing(node)) {
-    return absl::UnimplementedError(
-        absl::StrCat("there is no kernel for ", node.op_name, " on NULL devices"));
-  }
-  GYRE_RETURN_IF_ERROR(CheckTypes(node));
-  return Ops().MakeKernel(node);
-}
-
 }  // namespace
 
 DeviceType NullDeviceType() {
@@ -103,7 +66,7 @@ DeviceType NullDeviceType() {
       .make = [](int id, const DeviceOptions& options) -> absl::StatusOr<std::unique_ptr<Device>> {
         return std::make_unique<NullDevice>("NULL", id, options);
       },
-      .kernel = MakeNullKernel};
+      .kernel = [](const Node& node) { return MakePlumbingKernel(node, "NULL"); }};
 }
 
 }  // namespace gyre

@@ -67,6 +67,21 @@ TEST_P(DeviceConformance, CopiesNothingAndScalars) {
   EXPECT_EQ(text.status().code(), absl::StatusCode::kInternal) << text.status();
 }
 
+// To and from memory that the device knows nothing of, of sizes that may take several turns.
+TEST_P(DeviceConformance, CopiesLargeBlocksOfAnyMemory) {
+  const auto device = Make();
+  Stream& stream = device->stream(StreamUse::kToHost);
+  for (const size_t bytes : {size_t{300'001}, size_t{4} << 20, size_t{33'333'333}}) {
+    const Tensor value = Noise(DType::kUint8, static_cast<int64_t>(bytes), 9);
+    const Tensor there = *Tensor::Make(DType::kUint8, value.shape(), {&device->allocator()});
+    void* const block = const_cast<void*>(there.raw_data());
+    std::vector<char> out(bytes);
+    device->copier().ToDevice(stream, value.raw_data(), block, bytes);
+    ASSERT_TRUE(device->copier().ToHost(stream, block, out.data(), bytes)->Wait().ok());
+    EXPECT_EQ(std::memcmp(out.data(), value.raw_data(), bytes), 0) << bytes;
+  }
+}
+
 TEST_P(DeviceConformance, CopiesWithinAndBetweenDevices) {
   const auto device = Make();
   const auto other = Make(type_->count() > 1 ? 1 : 0);

@@ -155,6 +155,24 @@ graph {
   ExpectEqual(text, runs, {"y", "y:1"});
 }
 
+// Also where the device is the first.
+TEST_P(DevicePrograms, WhatIsFedCanBeFetched) {
+  const std::string set = absl::StrCat(absl::AsciiStrToLower(type_->name), ":1");
+  const auto session = SessionFor(R"(
+graph {
+  %s = Placeholder() dtype=string shape=(1)
+  %x = Placeholder() dtype=float32 shape=(2)
+})",
+                                  {.devices = type_->name == "CPU" ? set : set + ",cpu:1"});
+  ASSERT_NE(session, nullptr);
+  const auto got = session->Run(
+      {{"s", Tensor::Vector<std::string>({"a"})}, {"x", Tensor::Vector<float>({1, 2})}},
+      {"s", "x"});
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ((*got)[0].values<std::string>()[0], "a");
+  EXPECT_EQ((*got)[1].values<float>()[1], 2);
+}
+
 TEST_P(DevicePrograms, BranchesLieOnIt) {
   const std::string text = R"(
 graph {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "devices/conformance/device.h"
+#include "devices/host_stream.h"
 
 namespace gyre::testing {
 namespace {
@@ -54,6 +55,33 @@ TEST_P(DeviceConformance, EventsOrderStreams) {
   }
   ASSERT_TRUE(second->Record()->Wait().ok());
   EXPECT_TRUE(in == out);
+}
+
+// Events of other types of devices order streams as their own do.
+TEST_P(DeviceConformance, StreamsWaitForEventsOfTheHost) {
+  const auto device = Make();
+  const auto stream = device->MakeStream();
+  const Block block(*device, sizeof(int));
+  const auto first = std::make_shared<HostEvent>();
+  const auto second = std::make_shared<HostEvent>();
+  int in = 1, out = 0;
+  stream->WaitFor(first);
+  const EventPtr there = device->copier().ToDevice(*stream, &in, block.data(), sizeof(int));
+  stream->WaitFor(second);
+  const EventPtr back = device->copier().ToHost(*stream, block.data(), &out, sizeof(int));
+  const auto other = device->MakeStream();
+  other->WaitFor(back);  // which is not in the stream yet
+  const EventPtr after = other->Record();
+  EXPECT_FALSE(there->HasHappened());
+  in = 2;
+  first->Happen(absl::OkStatus());
+  ASSERT_TRUE(there->Wait().ok());
+  EXPECT_FALSE(back->HasHappened());
+  EXPECT_FALSE(after->HasHappened());
+  second->Happen(absl::InternalError("who needs it asks the event"));
+  ASSERT_TRUE(after->Wait().ok());
+  EXPECT_TRUE(back->HasHappened());
+  EXPECT_EQ(out, 2);
 }
 
 TEST_P(DeviceConformance, EventsHappenOnceAllBeforeThemIsDone) {
