@@ -314,9 +314,7 @@ def _dct(x, type: int, norm):
     if type == 3:
         root = call("Sqrt", real_size)
         weights = (
-            real_size
-            if norm is None
-            else _weights(size, x.dtype, root, root * math.sqrt(0.5))
+            real_size if norm is None else _weights(size, x.dtype, root, root * math.sqrt(0.5))
         )
         x = x * weights
         turned = _turns(size, x.dtype, 1.0) * e.complex(x, call("ZerosLike", x))
