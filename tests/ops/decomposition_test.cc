@@ -187,9 +187,11 @@ TEST(Decomposition, Diagonals) {
   const Tensor x = Tensor::FromValues<int32_t>(
       std::vector<int32_t>{1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6}, ShapeOf({3, 4}));
   const auto part = [&](std::vector<int32_t> k, const std::string& align) {
-    return Values<int32_t>(Eval("MatrixDiagPartV3",
-                                {x, Tensor::Vector<int32_t>(k), Tensor::Scalar<int32_t>(-1)},
-                                Attrs({{"align", align}})));
+    return Values<int32_t>(
+        Eval("MatrixDiagPartV3",
+             {x, Tensor::FromValues<int32_t>(k, ShapeOf({static_cast<int64_t>(k.size())})),
+              Tensor::Scalar<int32_t>(-1)},
+             Attrs({{"align", align}})));
   };
   EXPECT_THAT(part({0}, "RIGHT_LEFT"), ElementsAre(1, 6, 7));
   EXPECT_THAT(part({1}, "RIGHT_LEFT"), ElementsAre(2, 7, 6));

@@ -20,6 +20,11 @@ absl::Status LimitError(absl::string_view name, absl::string_view of, int64_t mo
 
 absl::Status BandPart(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const MatrixBatch batch, MatricesOf(ctx, 0, "input"));
+  if (!ctx.input(1).shape().IsScalar() || !ctx.input(2).shape().IsScalar()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("num_lower and num_upper must be scalars, but their shapes are ",
+                     ctx.input(1).shape().ToString(), " and ", ctx.input(2).shape().ToString()));
+  }
   GYRE_ASSIGN_OR_RETURN(const int64_t lower, ctx.IntScalar(1, "num_lower"));
   GYRE_ASSIGN_OR_RETURN(const int64_t upper, ctx.IntScalar(2, "num_upper"));
   const int64_t m = batch.rows, n = batch.columns;

@@ -80,7 +80,6 @@ void RegisterCross(OpRegistry& ops) {
       .shape = CrossShape,
       .gradient = {CrossGradient},
       .batch = {batch::Stacked},
-      .failure = fails::ByShapes,
       .kernel = ForTypes<CrossKernel, RealTypes>("T"),
   });
 }

@@ -29,7 +29,7 @@ SignedLog<T> LogDeterminant(const T* from, int64_t n) {
     result.log += std::log(size);
     result.sign *= pivot / size;
   }
-  if (!std::isfinite(result.log)) {
+  if (std::isinf(result.log)) {
     result.sign = T(0);
     const Real infinity = std::numeric_limits<Real>::infinity();
     result.log = result.log > 0 ? infinity : -infinity;

@@ -11,6 +11,8 @@ namespace {
 template <typename T>
 struct EigKernel {
   using R = std::complex<RealOf<T>>;
+  using Solver = std::conditional_t<std::is_same_v<T, R>, Eigen::ComplexEigenSolver<EigenMatrix<T>>,
+                                    Eigen::EigenSolver<EigenMatrix<T>>>;
 
   static absl::Status Run(KernelContext& ctx, const VectorsAttr& attrs) {
     if (ctx.output_dtype(0) != DTypeOf<R>) {
@@ -26,8 +28,7 @@ struct EigKernel {
     const char* const failed =
         "Eigen decomposition was not successful. The input might not be valid.";
     if (!matrix.allFinite()) return failed;
-    const EigenMatrix<R> complex = matrix.template cast<R>();
-    const Eigen::ComplexEigenSolver<EigenMatrix<R>> solver(complex, vectors != nullptr);
+    const Solver solver(matrix, vectors != nullptr);
     if (solver.info() != Eigen::Success) return failed;
     const int64_t n = matrix.rows();
     VectorAt(values, n) = solver.eigenvalues();

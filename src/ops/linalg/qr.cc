@@ -65,7 +65,7 @@ absl::Status QrShape(ShapeContext& c) {
 }
 
 // Of q r with at least as many rows as columns, given the gradients of both.
-Expr TallGradient(GradientContext& g, MatrixFormulas& m, Expr q, Expr r, Expr dq, Expr dr) {
+Expr TallGradient(MatrixFormulas& m, Expr q, Expr r, Expr dq, Expr dr) {
   const Expr qdq = m.Product(q, dq, true);
   const Expr rdr = m.Product(r, dr, false, true);
   const Expr skew = (qdq - m.Adjoint(qdq)) + (rdr - m.Adjoint(rdr));
@@ -94,13 +94,13 @@ void QrGradient(GradientContext& g) {
   }
   MatrixFormulas m = MatrixFormulas::OfInput(g);
   const Expr q = g.output(0), r = g.output(1), dq = g.grad(0), dr = g.grad(1);
-  if (rows >= columns) return g.Add(0, TallGradient(g, m, q, r, dq, dr));
+  if (rows >= columns) return g.Add(0, TallGradient(m, q, r, dq, dr));
   // [x, y] = q [u, v], where x is square.
   const auto split = static_cast<int32_t>(rows);
   if (split == 0) return g.Add(0, g.zero(0));
   const Expr y = m.Columns(g.input(0), split, 0);
   const Expr dv = m.Columns(dr, split, 0);
-  const Expr dx = TallGradient(g, m, q, m.Columns(r, 0, split), dq + m.Product(y, dv, false, true),
+  const Expr dx = TallGradient(m, q, m.Columns(r, 0, split), dq + m.Product(y, dv, false, true),
                                m.Columns(dr, 0, split));
   g.Add(0, g.op("ConcatV2", {dx, m.Product(q, dv), g.builder().Int(-1)}));
 }

@@ -288,7 +288,6 @@ void RegisterTridiagonal(OpRegistry& ops) {
       .shape = [](ShapeContext& c) { return TridiagonalShape(c, 3, 1); },
       .gradient = {TridiagonalMatMulGradient},
       .batch = {batch::Stacked},
-      .failure = fails::ByShapes,
       .kernel = ForTypes<TridiagonalMatMulKernel, DecomposedTypes>("T"),
   });
   ops.Add({

@@ -1,5 +1,5 @@
-// BroadcastGradientArgs: along which dimensions the gradients of two broadcast operands are to be
-// summed.
+// Of two shapes: what they broadcast to, and along which dimensions the gradients of operands of
+// these shapes are to be summed.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -43,6 +43,19 @@ absl::StatusOr<std::pair<Axes, Axes>> ReductionAxes(const std::vector<int64_t>& 
   return axes;
 }
 
+// The shape that both broadcast to.
+absl::StatusOr<Axes> BroadcastShape(const std::vector<int64_t>& s0,
+                                    const std::vector<int64_t>& s1) {
+  GYRE_RETURN_IF_ERROR(ReductionAxes(s0, s1).status());
+  const size_t rank = std::max(s0.size(), s1.size());
+  Axes shape(rank);
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const int64_t d0 = SizeFromEnd(s0, rank - 1 - axis);
+    shape[axis] = d0 == 1 ? SizeFromEnd(s1, rank - 1 - axis) : d0;
+  }
+  return shape;
+}
+
 absl::Status SetAxes(KernelContext& ctx, int output, const Axes& axes) {
   const DType dtype = ctx.output_dtype(output);
   GYRE_ASSIGN_OR_RETURN(Tensor result,
@@ -79,6 +92,24 @@ absl::Status BroadcastGradientArgs(KernelContext& ctx) {
   return SetAxes(ctx, 1, axes.second);
 }
 
+absl::Status BroadcastArgs(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> s0, ReadShape(ctx, 0, "s0"));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> s1, ReadShape(ctx, 1, "s1"));
+  GYRE_ASSIGN_OR_RETURN(const Axes shape, BroadcastShape(s0, s1));
+  return SetAxes(ctx, 0, shape);
+}
+
+absl::Status OneVector(ShapeContext& c) {
+  for (int i = 0; i < 2; ++i) GYRE_RETURN_IF_ERROR(c.RequireRank(i, 1));
+  PartialShape shape = PartialShape::UnknownOfRank(1);
+  if (c.input(0).has_rank() && c.input(1).has_rank()) {
+    const int64_t n0 = c.input(0).dim(0), n1 = c.input(1).dim(0);
+    if (n0 >= 0 && n1 >= 0) shape.set_dim(0, std::max(n0, n1));
+  }
+  c.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
 absl::Status TwoVectors(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(c.RequireRank(0, 1));
   GYRE_RETURN_IF_ERROR(c.RequireRank(1, 1));
@@ -90,6 +121,12 @@ absl::Status TwoVectors(ShapeContext& c) {
 }  // namespace
 
 void RegisterBroadcastGradientArgs(OpRegistry& ops) {
+  ops.Add({.schema = "BroadcastArgs(s0: T, s1: T) -> r0: T {T: {int32, int64} = int32}",
+           .doc = "The shape that operands of shapes s0 and s1 broadcast to.",
+           .traits = {.computes_shapes = true},
+           .shape = OneVector,
+           .gradient = NotDifferentiable("the operands are integers"),
+           .kernel = Compute<&BroadcastArgs>()});
   ops.Add(
       {.schema = "BroadcastGradientArgs(s0: T, s1: T) -> r0: T, r1: T {T: {int32, int64} = int32}",
        .doc = "The axes over which the gradients of operands of shapes s0 and s1, broadcast "

@@ -97,7 +97,6 @@ void AddTransform(OpRegistry& ops, absl::string_view name, std::vector<absl::str
       .shape = TransformShape<kAxes>,
       .gradient = {TransformGradient<kAxes, kInverse>},
       .batch = {batch::Stacked},
-      .failure = fails::ByShapes,
       .kernel = ForComplex<kAxes, kInverse>("Tcomplex"),
   });
 }
@@ -110,7 +109,6 @@ void AddOldTransform(OpRegistry& ops, absl::string_view name) {
       .shape = TransformShape<kAxes>,
       .gradient = {TransformGradient<kAxes, kInverse>},
       .batch = {batch::Stacked},
-      .failure = fails::ByShapes,
       .kernel = Compute<&Transform<complex64, kAxes, kInverse>>(),
   });
 }

@@ -24,6 +24,11 @@ absl::StatusOr<Shape> SpectrumAxes::Resized(const Shape& shape, int64_t last) co
 
 absl::StatusOr<SpectrumAxes> AxesInputs(const KernelContext& ctx) {
   const int rank = ctx.input(0).rank();
+  if (ctx.input(1).rank() != 1 || ctx.input(2).rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("fft_length and axes must be vectors, but their shapes are ",
+                     ctx.input(1).shape().ToString(), " and ", ctx.input(2).shape().ToString()));
+  }
   SpectrumAxes result;
   GYRE_ASSIGN_OR_RETURN(result.lengths, ctx.IntVector(1, "fft_length"));
   GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ctx.IntVector(2, "axes"));

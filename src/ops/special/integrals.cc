@@ -98,7 +98,7 @@ std::complex<double> Fresnel(double x) {
   if (std::isnan(x)) return {kNan, kNan};
   const double size = std::abs(x);
   const auto with_sign = [&](std::complex<double> z) { return x < 0 ? -z : z; };
-  if (size > 1e7) return with_sign({0.5, 0.5});
+  if (size > 36974) return with_sign({0.5, 0.5});  // as TensorFlow
   if (size < 1.6) {
     const std::complex<double> z(0, kPi / 2 * size * size);
     std::complex<double> power = size, sum = size;

@@ -1,14 +1,17 @@
 // Inverses of the error function and of the normal distribution.
 #include <cmath>
+#include <limits>
 
 #include "ops/special/special_functions.h"
 
 namespace gyre {
 namespace {
 
+// NaN for what is no probability.
 struct NdtriFn {
   template <typename T>
   static T Apply(T x) {
+    if (!(x >= 0 && x <= 1)) return std::numeric_limits<T>::quiet_NaN();
     return Eigen::numext::ndtri(x);
   }
 };
@@ -16,7 +19,7 @@ struct NdtriFn {
 struct ErfinvFn {
   template <typename T>
   static T Apply(T x) {
-    const T y = Eigen::numext::ndtri((x + 1) / 2) * T(0.70710678118654752440);
+    const T y = NdtriFn::Apply((x + 1) / 2) * T(0.70710678118654752440);
     if (!(std::abs(x) < T(0.5))) return y;
     // x + 1 has lost digits of a small x: a step of Newton's brings them back.
     constexpr T kHalfRootPi = T(0.88622692545275801365);

@@ -115,6 +115,6 @@ def test_mel_scale():
         expected = np.interp(mel, edges[i : i + 3], [0, 1, 0])
         close(weights[1:, i], expected[1:])
     logs = R.normal(size=(3, 8))
-    expected = S.dct(logs, norm="ortho").numpy()
+    expected = S.dct(logs, norm="ortho").numpy().copy()
     expected[:, 0] *= np.sqrt(2)
     close(S.mfccs_from_log_mel_spectrograms(logs), expected)

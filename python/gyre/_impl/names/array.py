@@ -70,7 +70,6 @@ _DECOMPOSITIONS = (
     "lstsq",
     "pinv",
     "matrix_rank",
-    "expm",
     "tridiagonal_solve",
     "tridiagonal_matmul",
 )
@@ -141,6 +140,7 @@ NAMES = {
         )
     },
     **{f"linalg.{name}": f"{_I}ops.decompositions:{name}" for name in _DECOMPOSITIONS},
+    "linalg.expm": _I + "composed.exponential:expm",
     **{f"signal.{name}": f"{_I}ops.windows:{name}" for name in _WINDOWS},
     **{f"signal.{name}": f"{_I}ops.spectral:{name}" for name in _SPECTRAL},
     **{f"random.{name}": f"{_I}random:{name}" for name in _RANDOM},

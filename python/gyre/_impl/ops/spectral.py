@@ -35,7 +35,7 @@ def _padded(x, sizes, axes: int):
 
 
 def _real_transform(op: str, input_tensor, fft_length, axes: int, name):
-    x = convert_to_tensor(input_tensor, dtype_hint="float32")
+    x = convert_to_tensor(input_tensor)
     if x.dtype.name not in _COMPLEX:
         raise ValueError(f"{op} takes float32 or float64, not {x.dtype.name}.")
     rank_of(x, op.lower(), "input_tensor", least=axes)
@@ -55,7 +55,7 @@ def _half_size(lengths):
 
 
 def _inverse_real_transform(op: str, input_tensor, fft_length, axes: int, name):
-    x = convert_to_tensor(input_tensor, dtype_hint="complex64")
+    x = convert_to_tensor(input_tensor)
     if x.dtype.name not in _REAL:
         raise ValueError(f"{op} takes complex64 or complex128, not {x.dtype.name}.")
     rank_of(x, op.lower(), "input_tensor", least=axes)
@@ -135,7 +135,7 @@ def fftnd(
 ) -> Tensor:
     """The Fourier transform along axes (all, or the last ones), each padded or cut to a length.
     `norm`: "forward" divides by the size, "ortho" by its root."""
-    x = convert_to_tensor(input_tensor, dtype_hint="complex64")
+    x = convert_to_tensor(input_tensor)
     return _along_axes("FFTND", x, fft_length, axes, name, norm)
 
 
@@ -147,7 +147,7 @@ def ifftnd(
     name: str | None = None,
 ) -> Tensor:
     """The inverse of fftnd."""
-    x = convert_to_tensor(input_tensor, dtype_hint="complex64")
+    x = convert_to_tensor(input_tensor)
     return _along_axes("IFFTND", x, fft_length, axes, name, norm)
 
 
@@ -159,7 +159,7 @@ def rfftnd(
     name: str | None = None,
 ) -> Tensor:
     """As fftnd, of real numbers: of the last of the axes the first half."""
-    x = convert_to_tensor(input_tensor, dtype_hint="float32")
+    x = convert_to_tensor(input_tensor)
     dtypes = {"Treal": x.dtype, "Tcomplex": _gyre.as_dtype(_COMPLEX[x.dtype.name])}
     return _along_axes("RFFTND", x, fft_length, axes, name, norm, **dtypes)
 
@@ -172,7 +172,7 @@ def irfftnd(
     name: str | None = None,
 ) -> Tensor:
     """The inverse of rfftnd."""
-    x = convert_to_tensor(input_tensor, dtype_hint="complex64")
+    x = convert_to_tensor(input_tensor)
     dtypes = {"Treal": _gyre.as_dtype(_REAL[x.dtype.name]), "Tcomplex": x.dtype}
     return _along_axes("IRFFTND", x, fft_length, axes, name, norm, **dtypes)
 
@@ -314,9 +314,7 @@ def _dct(x, type: int, norm):
     if type == 3:
         root = call("Sqrt", real_size)
         weights = (
-            real_size
-            if norm is None
-            else _weights(size, x.dtype, root, root * math.sqrt(0.5))
+            real_size if norm is None else _weights(size, x.dtype, root, root * math.sqrt(0.5))
         )
         x = x * weights
         turned = _turns(size, x.dtype, 1.0) * e.complex(x, call("ZerosLike", x))

@@ -129,9 +129,7 @@ def frame(
     else:
         count = table.maximum(1 + (samples - frame_length) // frame_step, 0)
     starts = call("ExpandDims", call("Range", 0, count, 1) * frame_step, 1)
-    return call(
-        "GatherV2", signal, starts + call("Range", 0, frame_length, 1), axis, name=name
-    )
+    return call("GatherV2", signal, starts + call("Range", 0, frame_length, 1), axis, name=name)
 
 
 def overlap_and_add(signal: TensorLike, frame_step: TensorLike, name: str | None = None) -> Tensor:
