@@ -210,6 +210,20 @@ std::vector<Case> Cases() {
   all.push_back({"FusedBatchNormV3", {images, five, five, five, five}});
   all.push_back({"SpaceToDepth", {images}, Attrs({{"block_size", int64_t{2}}})});
   all.push_back({"QuantizeAndDequantizeV2", {x, Tensor::Scalar(0.0f), Tensor::Scalar(1.0f)}});
+  all.push_back({"UniqueWithCounts", {Numbers<int64_t>({kLarge}, 7919)}});
+  all.push_back({"ListDiff", {Numbers<int64_t>({kLarge}, 7919), Numbers<int64_t>({kLarge}, 3)}});
+  all.push_back({"Roll", {x, scalar(5), scalar(0)}});
+  all.push_back({"DenseBincount", {ids, scalar(kLarge), Numbers<float>({0})}});
+  all.push_back({"LowerBound", {Numbers<float>({1, kLarge}), Numbers<float>({1, kLarge})}});
+  all.push_back({"SparseReorder",
+                 {Numbers<int64_t>({kLarge / 2, 2}, 7919, kLarge), Numbers<float>({kLarge / 2}),
+                  Tensor::Vector<int64_t>({kLarge, kLarge})}});
+  all.push_back({"SparseSegmentSum", {Numbers<float>({kLarge / 10, 10}),
+                                      Numbers<int32_t>({kLarge / 10}, 7919, kLarge / 10),
+                                      Numbers<int32_t>({kLarge / 10})}});
+  all.push_back({"StringSplitV2", {texts, Tensor::Scalar<std::string>("1")}});
+  all.push_back({"StringToHashBucketFast", {texts}, Attrs({{"num_buckets", int64_t{1000}}})});
+  all.push_back({"UnicodeDecode", {texts}, Attrs({{"input_encoding", std::string("UTF-8")}})});
   return all;
 }
 

@@ -37,10 +37,15 @@ std::vector<Term> SearchSorted(FormulaContext& f) {
   const std::string& side = f.plain<std::string>(2);
   if (side != "left" && side != "right")
     b.RefuseValue(absl::StrCat("side must be \"left\" or \"right\", got '", side, "'."));
-  const Term row = f.op("ExpandDims", {f.tensor(0), b.Int(-2)});
-  const Term column = f.op("ExpandDims", {f.tensor(1), b.Int(-1)});
-  const Term below = f.op(side == "left" ? "Less" : "LessEqual", {row, column});
-  return {f.Last("Sum", {Cast(below, f.plain<DType>(3)), b.Int(-1)}, {{"keep_dims", false}})};
+  const auto as_rows = [&](Term x) {
+    const Term width = f.op("StridedSlice", {ShapeOf(x), b.Ints({-1}), b.Ints({0}), b.Ints({1})},
+                            {{"end_mask", int64_t{1}}});
+    return Reshape(x, f.op("ConcatV2", {b.Ints({-1}), width, b.Int(0)}));
+  };
+  const Term rows = as_rows(f.tensor(0));
+  const Term places = f.op(side == "left" ? "LowerBound" : "UpperBound",
+                           {rows, as_rows(f.tensor(1))}, {{"out_type", f.plain<DType>(3)}});
+  return {f.Last("Reshape", {places, ShapeOf(f.tensor(1))})};
 }
 
 }  // namespace

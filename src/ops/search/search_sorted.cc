@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "ir/batch_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/registry.h"
@@ -11,6 +12,15 @@ namespace gyre {
 namespace {
 
 constexpr int64_t kGrain = 1 << 11;
+
+template <typename T>
+bool Less(const T& a, const T& b) {
+  if constexpr (kIsSmallFloat<T>) {
+    return static_cast<float>(a) < static_cast<float>(b);
+  } else {
+    return a < b;
+  }
+}
 
 template <typename T, typename Out, bool kUpper>
 absl::Status Search(KernelContext& ctx, Tensor& out) {
@@ -22,8 +32,8 @@ absl::Status Search(KernelContext& ctx, Tensor& out) {
   return ctx.ParallelRun(values.num_elements(), kGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* row = rows + i / width * n;
-      const T* at = kUpper ? std::upper_bound(row, row + n, value[i])
-                           : std::lower_bound(row, row + n, value[i]);
+      const T* at = kUpper ? std::upper_bound(row, row + n, value[i], Less<T>)
+                           : std::lower_bound(row, row + n, value[i], Less<T>);
       to[i] = static_cast<Out>(at - row);
     }
   });
@@ -52,12 +62,7 @@ absl::Status FindBounds(KernelContext& ctx) {
     GYRE_RETURN_IF_ERROR(search(TypeTag<std::string>()));
   } else {
     GYRE_RETURN_IF_ERROR(VisitType<RealTypes>(values.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (kIsSmallFloat<T>) {
-        return NoKernelFor(DTypeOf<T>);
-      } else {
-        return search(TypeTag<T>());
-      }
+      return search(tag);
     }));
   }
   ctx.set_output(0, std::move(out));
@@ -73,6 +78,19 @@ absl::Status BoundsShape(ShapeContext& c) {
                              .status());
   }
   c.set_output(0, c.input(1).has_rank() ? c.input(1) : PartialShape::UnknownOfRank(2));
+  return absl::OkStatus();
+}
+
+// The rows of all rows, one below the other.
+absl::Status BoundsBatch(BatchContext& c) {
+  const auto flat = [&](int i) {
+    const Expr width = batch::Behind(c.row_dims(i));
+    return Reshape(c.stacked(i), batch::Joined({c.builder().Ints({-1}), width}));
+  };
+  const Expr sorted = flat(0), values = flat(1);
+  const Expr places = c.op(c.node().op_name, {sorted, values},
+                           {{"out_type", c.attr<DType>("out_type", DType::kInt32)}});
+  c.Set(0, Reshape(places, c.with_rows(c.row_dims(1))));
   return absl::OkStatus();
 }
 
@@ -118,6 +136,7 @@ void AddBounds(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
            .doc = doc,
            .shape = BoundsShape,
            .gradient = NotDifferentiable("places do not change with the values but in steps"),
+           .batch = {BoundsBatch},
            .kernel = Compute<FindBounds<kUpper>>()});
 }
 

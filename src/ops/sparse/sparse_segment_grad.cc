@@ -34,13 +34,17 @@ struct Kernels {
       dims[0] = rows;
       GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
       GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(DTypeOf<T>, shape));
-      std::vector<int64_t> counts(static_cast<size_t>(grad.dim(0)), 0);
-      for (const int64_t id : ids) ++counts[id];
       const int64_t width = rows == 0 ? 0 : out.num_elements() / rows;
       const T* from = grad.values<T>().data();
       T* to = out.mutable_values<T>().data();
       int64_t work = 0;
+      size_t end = 0;  // of the segment
+      int64_t count = 0;
       for (size_t i = 0; i < ids.size(); ++i) {
+        if (i == end) {
+          while (end < ids.size() && ids[end] == ids[i]) ++end;
+          count = static_cast<int64_t>(end - i);
+        }
         if ((work += width + 1) > (1 << 16)) {
           work = 0;
           GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -48,7 +52,7 @@ struct Kernels {
         const T* row = from + ids[i] * width;
         T* sum = to + indices[i] * width;
         for (int64_t j = 0; j < width; ++j)
-          sum[j] = FromAccumulator<T>(ToAccumulator(sum[j]) + Share(row[j], counts[ids[i]]));
+          sum[j] = FromAccumulator<T>(ToAccumulator(sum[j]) + Share(row[j], count));
       }
       ctx.set_output(0, std::move(out));
       return absl::OkStatus();

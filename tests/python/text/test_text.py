@@ -8,7 +8,9 @@ strings = gyre.strings
 
 
 def _list(value):
-    return value.to_list() if isinstance(value, gyre.RaggedTensor) else value.numpy().tolist()
+    if isinstance(value, gyre.RaggedTensor):
+        return value.to_list()
+    return np.asarray(value.numpy()).tolist()
 
 
 def test_split_makes_ragged_rows():

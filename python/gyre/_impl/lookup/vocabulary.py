@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.convert import call, convert_to_tensor
@@ -112,7 +113,7 @@ def index_table_from_tensor(
     hasher_spec=None,
     dtype="string",
     name: str | None = None,
-):
+) -> Any:
     """From the words of a list to their places in it; others have the value default_value, or one
     of num_oov_buckets buckets."""
     del hasher_spec
@@ -133,7 +134,7 @@ def index_table_from_file(
     key_column_index=-2,
     value_column_index=-1,
     delimiter="\t",
-):
+) -> Any:
     """From the lines of a file to their numbers."""
     del hasher_spec
     initializer = TextFileIdTableInitializer(
@@ -149,7 +150,7 @@ def index_table_from_file(
 
 def index_to_string_table_from_tensor(
     vocabulary_list, default_value="UNK", name: str | None = None
-):
+) -> Any:
     """From places in a list of words to the words."""
     words = convert_to_tensor(vocabulary_list, "string")
     places = list(range(int(words._dims[0])))
@@ -165,7 +166,7 @@ def index_to_string_table_from_file(
     key_column_index=-1,
     value_column_index=-2,
     delimiter="\t",
-):
+) -> Any:
     """From the numbers of a file's lines to the lines."""
     initializer = TextFileStringTableInitializer(
         vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter

@@ -176,7 +176,7 @@ _OLDER = {
     "accumulate_n": "ops.elementwise:accumulate_n",
     "unsorted_segment_mean": "ops.segments:unsorted_segment_mean",
     "unsorted_segment_sqrt_n": "ops.segments:unsorted_segment_sqrt_n",
-    "bincount": "ops.reductions:bincount",
+    "bincount": "text.counting:bincount",
     "confusion_matrix": "ops.reductions:confusion_matrix",
     "diag": "ops.linalg:tensor_diag",
     "diag_part": "ops.linalg:tensor_diag_part",

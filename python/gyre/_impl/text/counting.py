@@ -7,7 +7,7 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.sparse_tensor import SparseTensor
-from gyre._impl.convert import call, calls, convert_to_tensor, rank_of, same_dtype
+from gyre._impl.convert import call, calls, convert_to_tensor, same_dtype
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.table import reduce_max
@@ -112,32 +112,6 @@ def histogram_fixed_width_bins(
     last = e.cast(nbins, "float64") - 1.0
     places = call("Maximum", call("Minimum", places, last), _gyre.convert(0.0, "float64"))
     return call("Cast", places, DstT=_gyre.as_dtype(dtype), name=name)
-
-
-def searchsorted(
-    sorted_sequence: TensorLike,
-    values: TensorLike,
-    side: str = "left",
-    out_type: DTypeLike = "int32",
-    name: str | None = None,
-) -> Tensor:
-    """Where values would stand in sequences that are sorted along the last axis: at the first
-    place that keeps the order ("left"), or at the last ("right")."""
-    if side not in ("left", "right"):
-        raise ValueError(f"side must be 'left' or 'right', not {side!r}")
-    sorted_sequence, values = same_dtype([sorted_sequence, values])
-    rank_of(sorted_sequence, "searchsorted", "sorted_sequence", 1)
-    width = call("Shape", sorted_sequence)[-1]
-    rows = call("Reshape", sorted_sequence, call("Pack", [-1, width], axis=0))
-    count = call("Shape", values)[-1]
-    wanted = call("Reshape", values, call("Pack", [-1, count], axis=0))
-    places = call(
-        "LowerBound" if side == "left" else "UpperBound",
-        rows,
-        wanted,
-        out_type=_gyre.as_dtype(out_type),
-    )
-    return call("Reshape", places, call("Shape", values), name=name)
 
 
 def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: DTypeLike = "int32", name=None) -> Any:
