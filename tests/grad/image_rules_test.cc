@@ -18,10 +18,10 @@ TEST(ImageRules, ColorSpaces) {
 
 TEST(ImageRules, Patches) {
   Draw draw;
-  const std::string windows = "ksizes=[1, 2, 3, 1], strides=[1, 2, 1, 1], rates=[1, 1, 2, 1]";
-  for (const std::string padding : {"'SAME'", "'VALID'"}) {
+  const std::string windows = "ksizes=[1, 2, 3, 1] strides=[1, 2, 1, 1] rates=[1, 1, 2, 1]";
+  for (const std::string padding : {"\"SAME\"", "\"VALID\""}) {
     ExpectOpGradient(
-        {"ExtractImagePatches", {draw({2, 4, 6, 2})}, windows + ", padding=" + padding});
+        {"ExtractImagePatches", {draw({2, 4, 6, 2})}, windows + " padding=" + padding});
   }
 }
 

@@ -42,7 +42,7 @@ std::string ErrorOf(absl::string_view op, std::vector<Tensor> inputs, AttrMap at
 // <f(x), y> = <x, f*(y)>.
 TEST(Resize, GradientsAreAdjoints) {
   const Tensor x = Drawn({2, 5, 7, 3}, 1);
-  for (const auto [height, width] : {std::pair{8, 3}, {2, 20}, {5, 7}, {1, 1}}) {
+  for (const auto& [height, width] : {std::pair{8, 3}, {2, 20}, {5, 7}, {1, 1}}) {
     const Tensor y = Drawn({2, height, width, 3}, 2);
     for (const std::string op : {"ResizeBilinear", "ResizeBicubic"}) {
       for (int kind = 0; kind < 3; ++kind) {

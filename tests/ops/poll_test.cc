@@ -180,6 +180,15 @@ std::vector<Case> Cases() {
   all.push_back({"TruncatedNormal", {size}, Attrs({{"dtype", DType::kFloat}})});
   all.push_back({"RandomShuffle", {x}});
   all.push_back({"RandomShuffle", {texts}});
+  const Tensor photo = Numbers<float>({1, 1000, 1666, 3});
+  all.push_back({"ResizeBilinear", {photo, Ints({2000, 800})}});
+  all.push_back({"ResizeBicubic", {photo, Ints({2000, 800})}});
+  all.push_back({"ResizeArea", {photo, Ints({100, 80})}});
+  all.push_back({"ResizeBilinear", {Numbers<float>({1, 1, kLarge, 1}), Ints({1, 3'000'000})}});
+  all.push_back({"AdjustContrastv2", {photo, Tensor::Scalar<float>(2)}});
+  all.push_back({"RGBToHSV", {photo}});
+  all.push_back({"EncodePng", {Numbers<uint8_t>({1000, 1666, 3})}});
+  all.push_back({"Multinomial", {Numbers<float>({1, 1000}), scalar(1'000'000)}});
   all.push_back({"AsString", {Numbers<float>({1'000'000})}});
   all.push_back({"StringJoin", {texts, texts}, Attrs({{"N", int64_t{2}}})});
   all.push_back({"StringLength", {texts}});

@@ -276,14 +276,16 @@ AttrValue OpFuzzer::RandomAttr(const AttrDef& def) {
   const auto integer = [&]() -> int64_t {
     if (Chance(0.7))
       return std::uniform_int_distribution<int>(0, 3)(random_) +
-             (Chance(0.8) ? def.minimum.value_or(0) : 0);
+             (Chance(0.8) && !def.is_list ? def.minimum.value_or(0) : 0);
     return Pick(OddIntegers());
   };
   const auto text = [&] {
     return def.allowed_strings.empty() ? Pick(OddStrings()) : Pick(def.allowed_strings);
   };
   const auto list = [&](auto make) {
-    std::vector<decltype(make())> values(std::uniform_int_distribution<size_t>(0, 3)(random_));
+    const auto least = static_cast<size_t>(Chance(0.8) ? def.minimum.value_or(0) : 0);
+    std::vector<decltype(make())> values(
+        least + std::uniform_int_distribution<size_t>(0, least > 0 ? 1 : 3)(random_));
     for (size_t i = 0; i < values.size(); ++i) values[i] = make();
     return AttrValue(values);
   };

@@ -41,6 +41,9 @@ absl::Status FillRule(ShapeContext& ctx) {
 absl::Status ComputeEmpty(KernelContext& ctx) {
   if (ctx.output_dtype(0) == DType::kVariant || ctx.output_dtype(0) == DType::kResource)
     return NoKernelFor(ctx.output_dtype(0));
+  if (ctx.input(0).rank() != 1)
+    return absl::InvalidArgumentError(
+        absl::StrCat("shape must be a vector, but its shape is ", ctx.input(0).shape().ToString()));
   GYRE_ASSIGN_OR_RETURN(const Dims dims, IntegerList(ctx.input(0), "shape"));
   GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(ctx.output_dtype(0), shape));

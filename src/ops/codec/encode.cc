@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/codec/codec.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
@@ -62,7 +63,7 @@ absl::Status EncodeJpegFile(KernelContext& ctx, const JpegAttrs& attrs) {
   }
   JpegQuality how = attrs.how;
   if (ctx.num_inputs() > 1) {
-    GYRE_ASSIGN_OR_RETURN(how.quality, ctx.IntScalar(1, "quality"));
+    GYRE_ASSIGN_OR_RETURN(how.quality, IntegerScalar(ctx.input(1), "quality"));
     GYRE_RETURN_IF_ERROR(CheckQuality(how.quality));
   }
   const int64_t channels = image.dim(2);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/first_error.h"
 #include "ops/image/boxes.h"
 #include "ops/image/image_shape.h"
@@ -77,8 +78,8 @@ absl::StatusOr<float> Threshold(const KernelContext& ctx, int i, absl::string_vi
 
 absl::StatusOr<Limits> ReadLimits(const KernelContext& ctx) {
   Limits limits;
-  GYRE_ASSIGN_OR_RETURN(limits.per_class, ctx.IntScalar(2, "max_output_size_per_class"));
-  GYRE_ASSIGN_OR_RETURN(limits.total, ctx.IntScalar(3, "max_total_size"));
+  GYRE_ASSIGN_OR_RETURN(limits.per_class, IntegerScalar(ctx.input(2), "max_output_size_per_class"));
+  GYRE_ASSIGN_OR_RETURN(limits.total, IntegerScalar(ctx.input(3), "max_total_size"));
   GYRE_ASSIGN_OR_RETURN(limits.overlap, Threshold(ctx, 4, "iou_threshold"));
   GYRE_ASSIGN_OR_RETURN(limits.score, Threshold(ctx, 5, "score_threshold"));
   if (limits.per_class < 1) {

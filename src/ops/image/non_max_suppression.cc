@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/image/boxes.h"
 #include "ops/image/image_shape.h"
@@ -113,7 +114,7 @@ absl::StatusOr<int64_t> BoxCount(const KernelContext& ctx) {
 }
 
 absl::StatusOr<int64_t> OutputSize(const KernelContext& ctx, int i, absl::string_view what) {
-  GYRE_ASSIGN_OR_RETURN(const int64_t size, ctx.IntScalar(i, what));
+  GYRE_ASSIGN_OR_RETURN(const int64_t size, IntegerScalar(ctx.input(i), what));
   if (size < 0)
     return absl::InvalidArgumentError(absl::StrCat(what, " must not be negative, got ", size));
   return size;

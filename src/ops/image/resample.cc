@@ -107,14 +107,16 @@ class Resampler {
 
   absl::Status Prepare() {
     const int64_t wide = std::max(dims_.row(), out_row());
-    // Two rows as floats, one that is added up, and two that columns were made of.
-    GYRE_ASSIGN_OR_RETURN(scratch_, ctx_.Allocate(DType::kFloat, Shape::Vector(5 * wide)));
+    // Some rows as floats, as many that columns were made of, and one that is added up.
+    GYRE_ASSIGN_OR_RETURN(scratch_,
+                          ctx_.Allocate(DType::kFloat, Shape::Vector((2 * kSlots + 1) * wide)));
     float* const at = scratch_.mutable_values<float>().data();
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < kSlots; ++i) {
       loaded_[i] = at + i * wide;
-      made_[i] = at + (2 + i) * wide;
+      made_[i] = at + (kSlots + i) * wide;
+      in_loaded_[i] = in_made_[i] = -1;
     }
-    sum_ = at + 4 * wide;
+    sum_ = at + 2 * kSlots * wide;
     return absl::OkStatus();
   }
 
@@ -124,7 +126,8 @@ class Resampler {
   absl::Status Make(int64_t batch, int64_t y, float factor, float* out) {
     if (batch != batch_) {
       batch_ = batch;
-      in_loaded_[0] = in_loaded_[1] = in_made_[0] = in_made_[1] = -1;
+      std::fill_n(in_loaded_, kSlots, -1);
+      std::fill_n(in_made_, kSlots, -1);
     }
     switch (order_) {
       case Order::kRowsFirst:
@@ -163,11 +166,11 @@ class Resampler {
     return absl::OkStatus();
   }
 
-  // A row of the input, as floats: good until the next but one other row is asked for.
+  // A row of the input, as floats: good until a row that is a multiple of kSlots away is asked for.
   absl::StatusOr<const float*> Row(int64_t y) {
     const int64_t first = batch_ * dims_.plane() + y * dims_.row();
     if (load_ == nullptr) return static_cast<const float*>(images_.raw_data()) + first;
-    const int slot = static_cast<int>(y & 1);
+    const int slot = static_cast<int>(y % kSlots);
     if (in_loaded_[slot] != y) {
       in_loaded_[slot] = -1;
       GYRE_RETURN_IF_ERROR(Stretches(dims_.row(), [&](int64_t begin, int64_t end) {
@@ -180,7 +183,7 @@ class Resampler {
 
   // A row of the input whose columns have been added up: as good for as long.
   absl::StatusOr<const float*> MadeRow(int64_t y) {
-    const int slot = static_cast<int>(y & 1);
+    const int slot = static_cast<int>(y % kSlots);
     if (in_made_[slot] != y) {
       in_made_[slot] = -1;
       GYRE_ASSIGN_OR_RETURN(const float* row, Row(y));
@@ -204,20 +207,52 @@ class Resampler {
     return absl::OkStatus();
   }
 
+  // out = Σ weight * row, in the order of the taps; up to kSlots rows at a time.
   template <typename GetRow>
   absl::Status AddRows(int64_t y, int64_t n, const GetRow& row_at, float* out) {
     std::fill_n(out, n, 0.0f);
     int64_t work = 0;
-    for (int64_t t = rows_.begin(y); t < rows_.begin(y + 1); ++t) {
-      GYRE_ASSIGN_OR_RETURN(const float* row, row_at(rows_.from(t)));
-      const float weight = rows_.weight(t);
-      for (int64_t i = 0; i < n; ++i) out[i] += row[i] * weight;
-      if ((work += n) >= kPollWork) {
+    const int64_t end = rows_.begin(y + 1);
+    for (int64_t t = rows_.begin(y); t < end;) {
+      const float* rows[kSlots];
+      float weights[kSlots];
+      int count = 0;
+      for (; count < kSlots && t < end && SharesNoSlot(t, count); ++count, ++t) {
+        GYRE_ASSIGN_OR_RETURN(rows[count], row_at(rows_.from(t)));
+        weights[count] = rows_.weight(t);
+      }
+      AddWeighted(rows, weights, count, n, out);
+      if ((work += count * n) >= kPollWork) {
         work = 0;
         GYRE_RETURN_IF_ERROR(ctx_.Poll());
       }
     }
     return absl::OkStatus();
+  }
+
+  // Whether the row of tap t can be held beside those of the `count` taps before it.
+  bool SharesNoSlot(int64_t t, int count) const {
+    for (int i = 1; i <= count; ++i) {
+      const int64_t a = rows_.from(t), b = rows_.from(t - i);
+      if (a != b && a % kSlots == b % kSlots) return false;
+    }
+    return true;
+  }
+
+  static void AddWeighted(const float* const* rows, const float* weights, int count, int64_t n,
+                          float* __restrict out) {
+    if (count == 4) {
+      const float *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+      const float wa = weights[0], wb = weights[1], wc = weights[2], wd = weights[3];
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = (((out[i] + a[i] * wa) + b[i] * wb) + c[i] * wc) + d[i] * wd;
+      return;
+    }
+    for (int r = 0; r < count; ++r) {
+      const float* row = rows[r];
+      const float weight = weights[r];
+      for (int64_t i = 0; i < n; ++i) out[i] += row[i] * weight;
+    }
   }
 
   const KernelContext& ctx_;
@@ -229,12 +264,13 @@ class Resampler {
   const LoadRow load_;
   const ColumnsFn add_columns_;
   Tensor scratch_;
-  float* loaded_[2] = {};
-  float* made_[2] = {};
+  static constexpr int kSlots = 4;
+  float* loaded_[kSlots] = {};
+  float* made_[kSlots] = {};
   float* sum_ = nullptr;
   int64_t batch_ = -1;
-  int64_t in_loaded_[2] = {-1, -1};
-  int64_t in_made_[2] = {-1, -1};
+  int64_t in_loaded_[kSlots] = {};  // which rows these are; -1: none
+  int64_t in_made_[kSlots] = {};
 };
 
 }  // namespace

@@ -66,12 +66,13 @@ class Weighted final : public ClassDistribution {
   explicit Weighted(std::vector<float> weights) : weights_(std::move(weights)) {
     const auto n = static_cast<int64_t>(weights_.size());
     total_ = std::accumulate(weights_.begin(), weights_.end(), 0.0f);
+    const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
     chance_.resize(n);
     alias_.resize(n);
     std::vector<int64_t> low, high;
     std::vector<double> share(n);
     for (int64_t i = 0; i < n; ++i) {
-      share[i] = static_cast<double>(weights_[i]) * static_cast<double>(n) / total_;
+      share[i] = static_cast<double>(weights_[i] * static_cast<float>(n)) / sum;
       alias_[i] = i;
       chance_[i] = 1;
       (share[i] < 1 ? low : high).push_back(i);
@@ -90,8 +91,9 @@ class Weighted final : public ClassDistribution {
   }
   int64_t range() const override { return static_cast<int64_t>(weights_.size()); }
   int64_t Sample(Draws& draws) const override {
+    const float chance = draws.Float();
     const auto i = static_cast<int64_t>(draws.Below(static_cast<uint32_t>(weights_.size())));
-    return draws.Float() < chance_[i] ? i : alias_[i];
+    return chance < chance_[i] ? i : alias_[i];
   }
   float Probability(int64_t value) const override { return weights_[value] / total_; }
 

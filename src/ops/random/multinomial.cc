@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/first_error.h"
 #include "ops/random/draws.h"
@@ -64,7 +65,7 @@ struct MultinomialKernel {
       return absl::InvalidArgumentError(
           absl::StrCat("logits should be a matrix, got shape ", logits.shape().ToString()));
     }
-    GYRE_ASSIGN_OR_RETURN(const int64_t samples, ctx.IntScalar(1, "num_samples"));
+    GYRE_ASSIGN_OR_RETURN(const int64_t samples, IntegerScalar(ctx.input(1), "num_samples"));
     const int64_t rows = logits.dim(0), classes = logits.dim(1);
     if (samples < 0) {
       return absl::InvalidArgumentError(
