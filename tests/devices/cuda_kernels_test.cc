@@ -99,6 +99,7 @@ TEST(CudaKernels, AreGeneratedOfWhatAGpuComputesAsTheProcessorDoes) {
                                           {"Less float32 float32", "setp.lt.f32"},
                                           {"Floor float32", "cvt.rmi.f32.f32"},
                                           {"SelectV2 bool float32 float32", "st.global"},
+           {"OnesLike float32", "st.global"},
                                           {"Cast int32", "st.global"}}) {
     const auto it = ptx.find(what);
     ASSERT_NE(it, ptx.end()) << what;
