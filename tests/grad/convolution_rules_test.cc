@@ -10,30 +10,30 @@ Tensor Sizes(std::initializer_list<int32_t> sizes) { return Tensor::Vector<int32
 
 TEST(ConvolutionRules, Conv2D) {
   Draw draw;
-  const std::string attrs = "strides=[1, 2, 1, 1], padding=\"SAME\"";
+  const std::string attrs = "strides=[1, 2, 1, 1] padding=\"SAME\"";
   const Tensor x = draw({2, 4, 3, 2}), w = draw({3, 2, 2, 3}), y = draw({2, 2, 3, 3});
   ExpectOpGradient(OpCase{"Conv2D", {x, w}, attrs}.Order(3));
   ExpectOpGradient(OpCase{"Conv2DBackpropInput", {Sizes({2, 4, 3, 2}), w, y}, attrs}.Order(3));
   ExpectOpGradient(OpCase{"Conv2DBackpropFilter", {x, Sizes({3, 2, 2, 3}), y}, attrs}.Order(3));
   ExpectOpGradient({"Conv2D",
                     {draw({1, 4, 4, 4}), draw({2, 2, 2, 2})},
-                    "strides=[1, 1, 1, 1], padding=\"EXPLICIT\", dilations=[1, 2, 1, 1], "
+                    "strides=[1, 1, 1, 1] padding=\"EXPLICIT\" dilations=[1, 2, 1, 1] "
                     "explicit_paddings=[0, 0, 1, 0, 2, 1, 0, 0]"});
   ExpectOpGradient({"Conv2D",
                     {draw({1, 2, 4, 3}), draw({2, 2, 2, 2})},
-                    "strides=[1, 1, 1, 2], padding=\"VALID\", data_format=\"NCHW\""});
+                    "strides=[1, 1, 1, 2] padding=\"VALID\" data_format=\"NCHW\""});
 }
 
 TEST(ConvolutionRules, Conv3D) {
   Draw draw;
   ExpectOpGradient({"Conv3D",
                     {draw({1, 3, 2, 4, 2}), draw({2, 2, 2, 2, 2})},
-                    "strides=[1, 1, 1, 2, 1], padding=\"SAME\""});
+                    "strides=[1, 1, 1, 2, 1] padding=\"SAME\""});
 }
 
 TEST(ConvolutionRules, Depthwise) {
   Draw draw;
-  const std::string attrs = "strides=[1, 2, 2, 1], padding=\"SAME\"";
+  const std::string attrs = "strides=[1, 2, 2, 1] padding=\"SAME\"";
   ExpectOpGradient(
       OpCase{"DepthwiseConv2dNative", {draw({2, 3, 4, 2}), draw({2, 3, 2, 2})}, attrs}.Order(3));
 }
@@ -42,33 +42,33 @@ TEST(PoolRules, MeansAndMaxima) {
   Draw draw;
   for (const std::string op : {"AvgPool", "MaxPool"}) {
     SCOPED_TRACE(op);
-    ExpectOpGradient(OpCase{
-        op, {draw({2, 4, 5, 2})}, "ksize=[1, 3, 2, 1], strides=[1, 2, 1, 1], padding=\"SAME\""}
-                         .Order(3));
+    ExpectOpGradient(
+        OpCase{op, {draw({2, 4, 5, 2})}, "ksize=[1, 3, 2, 1] strides=[1, 2, 1, 1] padding=\"SAME\""}
+            .Order(3));
     ExpectOpGradient({op,
                       {draw({2, 2, 4, 4})},
-                      "ksize=[1, 1, 2, 2], strides=[1, 1, 1, 2], padding=\"VALID\", "
+                      "ksize=[1, 1, 2, 2] strides=[1, 1, 1, 2] padding=\"VALID\" "
                       "data_format=\"NCHW\""});
   }
   ExpectOpGradient({"AvgPool3D",
                     {draw({1, 3, 4, 3, 2})},
-                    "ksize=[1, 2, 2, 2, 1], strides=[1, 1, 2, 1, 1], padding=\"SAME\""});
+                    "ksize=[1, 2, 2, 2, 1] strides=[1, 1, 2, 1, 1] padding=\"SAME\""});
   ExpectOpGradient({"MaxPool",
                     {draw({1, 3, 3, 4})},
-                    "ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding=\"EXPLICIT\", "
+                    "ksize=[1, 2, 2, 1] strides=[1, 2, 2, 1] padding=\"EXPLICIT\" "
                     "explicit_paddings=[0, 0, 1, 0, 0, 1, 0, 0]"});
   ExpectOpGradient({"MaxPoolV2",
                     {draw({1, 4, 4, 2}), Sizes({1, 2, 3, 1}), Sizes({1, 1, 2, 1})},
                     "padding=\"VALID\""});
   ExpectOpGradient({"MaxPoolWithArgmax",
                     {draw({2, 4, 4, 2})},
-                    "ksize=[1, 3, 3, 1], strides=[1, 1, 2, 1], padding=\"SAME\""});
+                    "ksize=[1, 3, 3, 1] strides=[1, 1, 2, 1] padding=\"SAME\""});
 }
 
 TEST(BlockRules, PixelsMove) {
   Draw draw;
   ExpectOpGradient({"SpaceToDepth", {draw({1, 4, 2, 3})}, "block_size=2"});
-  ExpectOpGradient({"DepthToSpace", {draw({1, 8, 2, 1})}, "block_size=2, data_format=\"NCHW\""});
+  ExpectOpGradient({"DepthToSpace", {draw({1, 8, 2, 1})}, "block_size=2 data_format=\"NCHW\""});
   const Tensor edges =
       Tensor::FromValues<int32_t>(std::vector<int32_t>{1, 0, 0, 1}, Shape::Trusted({2, 2}));
   ExpectOpGradient({"SpaceToBatchND", {draw({2, 3, 2, 2}), Sizes({2, 3}), edges}});

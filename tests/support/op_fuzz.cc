@@ -289,6 +289,13 @@ AttrValue OpFuzzer::RandomAttr(const AttrDef& def) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = make();
     return AttrValue(values);
   };
+  // A number for each dimension of images: mostly 1 for the first and the last.
+  const auto by_dimension = [&] {
+    std::vector<int64_t> values(static_cast<size_t>(def.minimum.value_or(4)), 1);
+    for (size_t i = 1; i + 1 < values.size(); ++i) values[i] += static_cast<int64_t>(random_() % 3);
+    if (Chance(0.2)) values[random_() % values.size()] = integer();
+    return AttrValue(values);
+  };
   const auto function = [&] { return FunctionRef{"f", nullptr}; };
   const auto number = [&] {
     return static_cast<float>(std::uniform_real_distribution<double>(-2, 2)(random_));
@@ -297,6 +304,7 @@ AttrValue OpFuzzer::RandomAttr(const AttrDef& def) {
     case AttrKind::kString:
       return def.is_list ? list(text) : AttrValue(text());
     case AttrKind::kInt:
+      if (def.is_list && Chance(def.minimum ? 0.9 : 0.3)) return by_dimension();
       return def.is_list ? list(integer) : AttrValue(integer());
     case AttrKind::kFloat:
       return def.is_list ? list(number) : AttrValue(number());

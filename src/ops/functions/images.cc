@@ -29,15 +29,6 @@ void RegisterImagesFunctions(FunctionRegistry& functions) {
   functions.Add({.signature = kRange,
                  .api = {"quantization.fake_quant_with_min_max_vars_per_channel"},
                  .op = "FakeQuantWithMinMaxVarsPerChannel"});
-  constexpr absl::string_view kRangeGradient =
-      "(gradients: tensor, inputs: tensor, min: tensor, max: tensor, num_bits: int = 8, "
-      "narrow_range: bool = false) -> backprops_wrt_input, backprop_wrt_min, backprop_wrt_max";
-  functions.Add({.signature = kRangeGradient,
-                 .api = {"quantization.fake_quant_with_min_max_vars_gradient"},
-                 .op = "FakeQuantWithMinMaxVarsGradient"});
-  functions.Add({.signature = kRangeGradient,
-                 .api = {"quantization.fake_quant_with_min_max_vars_per_channel_gradient"},
-                 .op = "FakeQuantWithMinMaxVarsPerChannelGradient"});
 }
 
 }  // namespace gyre

@@ -131,13 +131,18 @@ absl::Status Run(KernelContext& ctx, const Attrs& attrs, int64_t bits, bool has_
   using C = Computed<T>;
   const Tensor& x = ctx.input(0);
   GYRE_ASSIGN_OR_RETURN(const AxisView view, ViewOf(x, attrs.axis));
+  if (attrs.range_given && has_ends)
+    GYRE_RETURN_IF_ERROR(RequireEnds(ctx, 1, attrs.axis, view.size));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(x.dtype(), x.shape()));
+  if (x.num_elements() == 0) {  // along the axis there may be more than memory holds
+    ctx.set_output(0, std::move(out));
+    return absl::OkStatus();
+  }
   std::vector<C> mins(view.size, std::numeric_limits<C>::infinity());
   std::vector<C> maxs(view.size, -std::numeric_limits<C>::infinity());
   if (!attrs.range_given) {
     GYRE_RETURN_IF_ERROR(FindEnds<T>(ctx, view, mins, maxs));
   } else {
-    if (has_ends) GYRE_RETURN_IF_ERROR(RequireEnds(ctx, 1, attrs.axis, view.size));
     for (int64_t c = 0; c < view.size; ++c) {
       mins[c] = has_ends ? static_cast<C>(static_cast<const T*>(ctx.input(1).raw_data())[c])
                          : static_cast<C>(attrs.min);
@@ -150,16 +155,13 @@ absl::Status Run(KernelContext& ctx, const Attrs& attrs, int64_t bits, bool has_
       }
     }
   }
-  if (out.num_elements() > 0) {
-    std::vector<Rounding<C>> roundings;
-    for (int64_t c = 0; c < view.size; ++c) roundings.emplace_back(attrs, bits, mins[c], maxs[c]);
-    const T* from = static_cast<const T*>(x.raw_data());
-    T* to = static_cast<T*>(out.mutable_raw_data());
-    GYRE_RETURN_IF_ERROR(ForChannels(ctx, view, [&](int64_t i, int64_t c) {
-      to[i] =
-          static_cast<T>(roundings[c](static_cast<C>(from[i]), attrs.range_given, attrs.half_up));
-    }));
-  }
+  std::vector<Rounding<C>> roundings;
+  for (int64_t c = 0; c < view.size; ++c) roundings.emplace_back(attrs, bits, mins[c], maxs[c]);
+  const T* from = static_cast<const T*>(x.raw_data());
+  T* to = static_cast<T*>(out.mutable_raw_data());
+  GYRE_RETURN_IF_ERROR(ForChannels(ctx, view, [&](int64_t i, int64_t c) {
+    to[i] = static_cast<T>(roundings[c](static_cast<C>(from[i]), attrs.range_given, attrs.half_up));
+  }));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }

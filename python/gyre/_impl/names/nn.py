@@ -31,12 +31,19 @@ _POOLINGS = (
     "max_pool_with_argmax",
     "pool",
 )
-_QUANTIZATION = ("quantize", "dequantize", "quantize_and_dequantize", "quantize_and_dequantize_v2")
+_QUANTIZATION = (
+    "quantize",
+    "dequantize",
+    "quantize_and_dequantize",
+    "quantize_and_dequantize_v2",
+    "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
+)
 _LAYERS = ("Layer", "Dense", "Embedding", "LayerNorm", "Dropout", "Flatten", "Sequential")
 NAMES = {
     **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
     **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k")},
-    **{f"nn.{name}": f"{_N}convolution:{name}" for name in _CONVOLUTIONS},
+    **{f"nn.{name}": f"{_N}convolutions:{name}" for name in _CONVOLUTIONS},
     **{f"nn.{name}": f"{_N}pooling:{name}" for name in _POOLINGS},
     **{f"quantization.{name}": f"{_M}quantization:{name}" for name in _QUANTIZATION},
     **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},

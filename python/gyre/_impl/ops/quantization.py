@@ -127,6 +127,48 @@ def quantize_and_dequantize(
     )
 
 
+def fake_quant_with_min_max_vars_gradient(
+    gradients: TensorLike,
+    inputs: TensorLike,
+    min: TensorLike,
+    max: TensorLike,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of fake_quant_with_min_max_vars by its inputs, min and max."""
+    return _fake_quant_gradient("", gradients, inputs, min, max, num_bits, narrow_range, name)
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(
+    gradients: TensorLike,
+    inputs: TensorLike,
+    min: TensorLike,
+    max: TensorLike,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of fake_quant_with_min_max_vars_per_channel by its inputs, min and max."""
+    return _fake_quant_gradient(
+        "PerChannel", gradients, inputs, min, max, num_bits, narrow_range, name
+    )
+
+
+def _fake_quant_gradient(kind, gradients, inputs, low, high, num_bits, narrow_range, name):
+    by_input, by_min, by_max = calls(
+        f"FakeQuantWithMinMaxVars{kind}Gradient",
+        gradients,
+        inputs,
+        low,
+        high,
+        num_bits=num_bits,
+        narrow_range=narrow_range,
+        name=name,
+    )
+    return by_input, by_min, by_max
+
+
 def _round(op, input, ends, is_signed, bits, range_given, round_mode, narrow_range, axis, name):
     x = convert_to_tensor(input)
     return call(

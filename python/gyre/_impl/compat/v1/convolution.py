@@ -7,7 +7,7 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, ShapeLike, TensorLike
 from gyre._impl.compat.v1.arrays import _either
 from gyre._impl.convert import call, calls, convert_to_tensor, dims_tensor, same_dtype
-from gyre.nn import convolution as now
+from gyre.nn import convolutions as now
 from gyre.nn import pooling
 from gyre.nn.windows import layout, padding_of
 
