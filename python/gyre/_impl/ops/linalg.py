@@ -246,7 +246,9 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
 
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """The inverse of tensor_diag: input of shape s + s gives s."""
-    return call("DiagPart", convert_to_tensor(input), name=name)
+    x = convert_to_tensor(input)
+    rank_of(x, "tensor_diag_part", "input")
+    return call("DiagPart", x, name=name)
 
 
 def trace(x: TensorLike, name: str | None = None) -> Tensor:

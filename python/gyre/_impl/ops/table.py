@@ -29,6 +29,8 @@ _ELEMENTWISE = {
     1: "Element by element: the result has the shape of {0}.",
     2: "Element by element; shapes broadcast as in numpy. Python numbers take the dtype\n"
     "of the other operand. InvalidArgumentError if dtypes or shapes do not fit.",
+    3: "Element by element; shapes are equal, or scalars. Python numbers take the dtype of the\n"
+    "other operands. InvalidArgumentError if dtypes or shapes do not fit.",
 }
 
 
