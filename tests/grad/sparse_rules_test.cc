@@ -6,7 +6,6 @@
 namespace gyre::testing {
 namespace {
 
-
 Tensor Longs(std::vector<int64_t> values, std::vector<int64_t> dims = {}) {
   if (dims.empty()) dims = {static_cast<int64_t>(values.size())};
   return Tensor::FromValues<int64_t>(values, Shape::Trusted(Dims(dims.begin(), dims.end())));
@@ -49,9 +48,8 @@ TEST(SparseRules, ToDense) {
 
 TEST(SparseRules, Parts) {
   Draw draw;
-  ExpectOpGradient(OpCase{"SparseReorder",
-                          {Longs({2, 1, 0, 2, 0, 0}, {3, 2}), draw({3}), Dense34()}}
-                       .Y("y:1"));
+  ExpectOpGradient(
+      OpCase{"SparseReorder", {Longs({2, 1, 0, 2, 0, 0}, {3, 2}), draw({3}), Dense34()}}.Y("y:1"));
   ExpectOpGradient(OpCase{"SparseConcat",
                           {Indices(), Indices(), draw({3}), draw({3}), Dense34(), Dense34()},
                           "N=2 concat_dim=1"}
@@ -75,7 +73,8 @@ TEST(SparseRules, Reductions) {
 
 TEST(SparseRules, WithDense) {
   Draw draw;
-  for (const std::string op : {"SparseDenseCwiseAdd", "SparseDenseCwiseMul", "SparseDenseCwiseDiv"}) {
+  for (const std::string op :
+       {"SparseDenseCwiseAdd", "SparseDenseCwiseMul", "SparseDenseCwiseDiv"}) {
     SCOPED_TRACE(op);
     for (const Dims& dims : {Dims{3, 4}, Dims{4}, Dims{3, 1}, Dims{}}) {
       ExpectOpGradient({op, {Indices(), draw({3}), Dense34(), draw(dims, 1, 2)}});
@@ -99,7 +98,8 @@ TEST(RaggedRules, Tensors) {
   Draw draw;
   const Tensor splits = Longs({0, 2, 2, 5});
   const std::string rows = "num_row_partition_tensors=1 row_partition_types=[\"ROW_SPLITS\"]";
-  ExpectOpGradient({"RaggedTensorToTensor", {Longs({-1, 2, 2}), draw({5, 2}), draw({}), splits}, rows});
+  ExpectOpGradient(
+      {"RaggedTensorToTensor", {Longs({-1, 2, 2}), draw({5, 2}), draw({}), splits}, rows});
   ExpectOpGradient(
       {"RaggedTensorToTensor", {Longs({4, 4, 2}), draw({5, 2}), draw({2}), splits}, rows});
   ExpectOpGradient(

@@ -227,9 +227,10 @@ std::vector<Case> Cases() {
   all.push_back({"SparseReorder",
                  {Numbers<int64_t>({kLarge / 2, 2}, 7919, kLarge), Numbers<float>({kLarge / 2}),
                   Tensor::Vector<int64_t>({kLarge, kLarge})}});
-  all.push_back({"SparseSegmentSum", {Numbers<float>({kLarge / 10, 10}),
-                                      Numbers<int32_t>({kLarge / 10}, 7919, kLarge / 10),
-                                      Numbers<int32_t>({kLarge / 10})}});
+  all.push_back(
+      {"SparseSegmentSum",
+       {Numbers<float>({kLarge / 10, 10}), Numbers<int32_t>({kLarge / 10}, 7919, kLarge / 10),
+        Numbers<int32_t>({kLarge / 10})}});
   all.push_back({"StringSplitV2", {texts, Tensor::Scalar<std::string>("1")}});
   all.push_back({"StringToHashBucketFast", {texts}, Attrs({{"num_buckets", int64_t{1000}}})});
   all.push_back({"UnicodeDecode", {texts}, Attrs({{"input_encoding", std::string("UTF-8")}})});

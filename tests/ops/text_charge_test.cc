@@ -66,8 +66,8 @@ std::vector<Case> Cases() {
   for (int64_t i = 0; i <= kTexts; ++i) ends.push_back(i * kTextBytes);
   const Tensor codes = Tensor::FromValues<int32_t>(std::vector<int32_t>(kTexts * kTextBytes, 'a'),
                                                    ShapeOf({kTexts * kTextBytes}));
-  const AttrMap utf8 = Attrs({{"input_encoding", std::string("UTF-8")},
-                              {"output_encoding", std::string("UTF-8")}});
+  const AttrMap utf8 =
+      Attrs({{"input_encoding", std::string("UTF-8")}, {"output_encoding", std::string("UTF-8")}});
   return {
       {"Add", {vector, vector}},
       {"AsString", {vector}},
@@ -138,9 +138,7 @@ std::vector<Case> Cases() {
       {"SparseFillEmptyRows", {places, vector, sparse_shape, one}},
       {"SparseReorder", {places, vector, sparse_shape}},
       {"SparseSlice", {places, vector, sparse_shape, whole, sparse_shape}},
-      {"SparseSplit",
-       {zero64, places, vector, sparse_shape},
-       Attrs({{"num_split", int64_t{2}}})},
+      {"SparseSplit", {zero64, places, vector, sparse_shape}, Attrs({{"num_split", int64_t{2}}})},
       {"SparseToDense", {places32, size, vector, one}},
       {"Split", {axis1, matrix}, Attrs({{"num_split", int64_t{2}}})},
       {"SplitV", {matrix, Ints({8, 8}), axis1}, Attrs({{"num_split", int64_t{2}}})},

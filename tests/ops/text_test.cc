@@ -160,8 +160,7 @@ TEST(StringCase, LettersOfAscii) {
             "ABC");
   const AttrMap utf8 = Attrs({{"encoding", Text("utf-8")}});
   const Tensor words = Tensor::Scalar(std::string("stra\u00dfe \u00e9 \ufb01 \u0149"));
-  EXPECT_EQ(Eval("StringUpper", {words}, utf8).scalar<std::string>(),
-            "STRASSE \u00c9 FI \u02bcN");
+  EXPECT_EQ(Eval("StringUpper", {words}, utf8).scalar<std::string>(), "STRASSE \u00c9 FI \u02bcN");
   const Tensor greek = Tensor::Scalar(std::string("\u00c9\u0130\u03a3 \u0391\u03a3 \u03a3\u0391"));
   EXPECT_EQ(Eval("StringLower", {greek}, utf8).scalar<std::string>(),
             "\u00e9i\u0307\u03c2 \u03b1\u03c2 \u03c3\u03b1");

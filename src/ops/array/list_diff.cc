@@ -1,6 +1,6 @@
 // ListDiff: what one list has and another has not.
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
-#include "base/hash_map.h"
 #include "ir/shape_context.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
@@ -30,21 +30,29 @@ absl::Status Diff(KernelContext& ctx) {
   const int64_t n = ctx.input(0).num_elements(), m = ctx.input(1).num_elements();
   const T* x = static_cast<const T*>(ctx.input(0).raw_data());
   const T* y = static_cast<const T*>(ctx.input(1).raw_data());
-  // Charged as about what the set takes.
-  GYRE_ASSIGN_OR_RETURN(const Shape set_shape, Shape::Make({m, 2}));
-  GYRE_RETURN_IF_ERROR(ctx.Allocate(DType::kComplex128, set_shape).status());
-  HashSet<decltype(Key(*y))> gone;
+  // An open-addressing table of places in y, counted from 1; 0: free. Half of it stays free.
+  int64_t slots = 16;
+  while (slots / 2 < m) slots *= 2;
+  GYRE_ASSIGN_OR_RETURN(Tensor table, ctx.AllocateZeros(DType::kInt64, Shape::Vector(slots)));
+  int64_t* slot = table.mutable_values<int64_t>().data();
+  const uint64_t mask = static_cast<uint64_t>(slots - 1);
+  // Where an element of y that equals this one stands, or is to stand. (A NaN equals nothing.)
+  const auto find = [&](const T& value) -> int64_t& {
+    const auto key = Key(value);
+    uint64_t at = absl::HashOf(key) & mask;
+    while (slot[at] > 0 && !(Key(y[slot[at] - 1]) == key)) at = (at + 1) & mask;
+    return slot[at];
+  };
   for (int64_t i = 0; i < m; ++i) {
     if (i % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-    const auto key = Key(y[i]);
-    if (key == key) gone.insert(key);  // a NaN is equal to nothing
+    if (Key(y[i]) == Key(y[i])) find(y[i]) = i + 1;
   }
   GYRE_ASSIGN_OR_RETURN(Tensor kept, ctx.Allocate(DType::kInt64, Shape::Vector(n)));
   int64_t* place = kept.mutable_values<int64_t>().data();
   int64_t count = 0;
   for (int64_t i = 0; i < n; ++i) {
     if (i % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-    if (!gone.contains(Key(x[i]))) place[count++] = i;
+    if (find(x[i]) == 0) place[count++] = i;
   }
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.input(0).dtype(), Shape::Vector(count)));
   GYRE_ASSIGN_OR_RETURN(Tensor idx, ctx.Allocate(ctx.output_dtype(1), Shape::Vector(count)));

@@ -31,10 +31,9 @@ absl::StatusOr<std::vector<Rolled>> RolledDims(const KernelContext& ctx) {
                                                    ctx.input(i).shape().ToString()));
   }
   if (ctx.input(1).shape() != ctx.input(2).shape()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shift and axis must have the same size, but have ",
-                     ctx.input(1).num_elements(), " and ", ctx.input(2).num_elements(),
-                     " elements, or different ranks"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shift and axis must have the same size, but have ", ctx.input(1).num_elements(), " and ",
+        ctx.input(2).num_elements(), " elements, or different ranks"));
   }
   GYRE_ASSIGN_OR_RETURN(const Dims shifts, IntegerElements(ctx.input(1), "shift"));
   GYRE_ASSIGN_OR_RETURN(const Dims axes, IntegerElements(ctx.input(2), "axis"));

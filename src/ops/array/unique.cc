@@ -132,10 +132,9 @@ absl::StatusOr<Tensor> RowsInFront(const KernelContext& ctx, const UniqueAxis& a
   const Tensor& x = ctx.input(0);
   if (a.outer == 1) return x;
   GYRE_ASSIGN_OR_RETURN(Tensor rows, ctx.Allocate(x.dtype(), x.shape()));
-  GYRE_RETURN_IF_ERROR(CopyStrided(ctx, x, 0, rows, 0,
-                                   {{a.n, a.inner, a.outer * a.inner},
-                                    {a.outer, a.n * a.inner, a.inner},
-                                    {a.inner, 1, 1}}));
+  GYRE_RETURN_IF_ERROR(CopyStrided(
+      ctx, x, 0, rows, 0,
+      {{a.n, a.inner, a.outer * a.inner}, {a.outer, a.n * a.inner, a.inner}, {a.inner, 1, 1}}));
   return rows;
 }
 

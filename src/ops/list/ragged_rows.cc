@@ -8,10 +8,10 @@
 #include "ir/shape_context.h"
 #include "ops/array/layout.h"
 #include "ops/dispatch.h"
+#include "ops/list/list_kinds.h"
 #include "ops/list/ragged_variant.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
-#include "ops/value_kind.h"
 
 namespace gyre {
 namespace {
@@ -46,25 +46,26 @@ absl::StatusOr<RaggedInput<Split>> ReadRagged(const KernelContext& ctx, int rank
     const Tensor& t = ctx.input(i);
     if (t.rank() != 1 || t.num_elements() < 1) {
       return absl::InvalidArgumentError(
-          absl::StrCat("row splits ", i, " must be a vector with an element at least, but are of "
-                                         "shape ",
+          absl::StrCat("row splits ", i,
+                       " must be a vector with an element at least, but are of "
+                       "shape ",
                        t.shape().ToString()));
     }
     ragged.splits.push_back(t.values<Split>());
   }
   for (int i = 0; i < rank; ++i) {
     const absl::Span<const Split> splits = ragged.splits[i];
-    const int64_t size = i + 1 < rank ? static_cast<int64_t>(ragged.splits[i + 1].size()) - 1
-                                      : ragged.values.dim(0);
+    const int64_t size =
+        i + 1 < rank ? static_cast<int64_t>(ragged.splits[i + 1].size()) - 1 : ragged.values.dim(0);
     bool is_good = splits[0] == 0 && splits.back() == size;
     for (size_t k = 1; k < splits.size() && is_good; ++k) {
       if (k % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
       is_good = splits[k] >= splits[k - 1];
     }
     if (!is_good) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("row splits ", i, " must begin with 0, not fall, and end with ", size,
-                       ", the number of what they part"));
+      return absl::InvalidArgumentError(absl::StrCat("row splits ", i,
+                                                     " must begin with 0, not fall, and end with ",
+                                                     size, ", the number of what they part"));
     }
   }
   return ragged;
@@ -86,7 +87,8 @@ absl::StatusOr<RefPtr<Object>> RowOf(const KernelContext& ctx, const RaggedInput
   std::vector<Tensor> inner;
   for (size_t level = 1; level < ragged.splits.size(); ++level) {
     const absl::Span<const Split> splits = ragged.splits[level];
-    GYRE_ASSIGN_OR_RETURN(Tensor part, ctx.Allocate(DTypeOf<Split>, Shape::Vector(end - begin + 1)));
+    GYRE_ASSIGN_OR_RETURN(Tensor part,
+                          ctx.Allocate(DTypeOf<Split>, Shape::Vector(end - begin + 1)));
     Split* to = static_cast<Split*>(part.mutable_raw_data());
     for (int64_t i = begin; i <= end; ++i) to[i - begin] = splits[i] - splits[begin];
     inner.push_back(std::move(part));
@@ -114,8 +116,8 @@ struct ToVariantKernel {
     if (ragged.values.rank() < 1) {
       return absl::InvalidArgumentError("a scalar has no rows");
     }
-    const int64_t n = attrs.rank == 0 ? ragged.values.dim(0)
-                                      : static_cast<int64_t>(ragged.splits[0].size()) - 1;
+    const int64_t n =
+        attrs.rank == 0 ? ragged.values.dim(0) : static_cast<int64_t>(ragged.splits[0].size()) - 1;
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kVariant, Shape::Vector(n)));
     const absl::Span<RefPtr<Object>> rows = out.mutable_values<RefPtr<Object>>();
     for (int64_t i = 0; i < n; ++i) {
@@ -124,8 +126,7 @@ struct ToVariantKernel {
         GYRE_ASSIGN_OR_RETURN(rows[i], RowOf(ctx, ragged, i));
         continue;
       }
-      const Dims dims(ragged.values.shape().dims().begin() + 1,
-                      ragged.values.shape().dims().end());
+      const Dims dims(ragged.values.shape().dims().begin() + 1, ragged.values.shape().dims().end());
       GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
       GYRE_ASSIGN_OR_RETURN(Tensor row, TakeRows(ctx, ragged.values, i, 1, shape));
       GYRE_ASSIGN_OR_RETURN(rows[i], RaggedVariant::Make(ctx.env().budget, {}, std::move(row)));
@@ -141,9 +142,9 @@ absl::StatusOr<std::vector<const RaggedVariant*>> VariantsInput(const KernelCont
   const auto add = [&](const Object* object) -> absl::Status {
     const auto* ragged = dynamic_cast<const RaggedVariant*>(object);
     if (ragged == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input 0 must hold ragged tensors, but element ", variants.size(), " is ",
-          object == nullptr ? "empty" : absl::StrCat("a ", object->type_name())));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input 0 must hold ragged tensors, but element ", variants.size(), " is ",
+                       object == nullptr ? "empty" : absl::StrCat("a ", object->type_name())));
     }
     variants.push_back(ragged);
     return absl::OkStatus();
@@ -210,9 +211,9 @@ absl::Status CheckVariants(const std::vector<const RaggedVariant*>& variants, in
                                                      " ragged dimensions instead of ", rank));
     }
     if (variants[i]->values().dtype() != values) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "variant ", i, " holds ", DTypeName(variants[i]->values().dtype()), " instead of ",
-          DTypeName(values)));
+      return absl::InvalidArgumentError(absl::StrCat("variant ", i, " holds ",
+                                                     DTypeName(variants[i]->values().dtype()),
+                                                     " instead of ", DTypeName(values)));
     }
     for (const Tensor& one : variants[i]->splits()) {
       if (one.dtype() == splits) continue;
@@ -275,9 +276,8 @@ struct FromVariantKernel {
     }
     std::vector<Tensor> parts;
     for (const RaggedVariant* one : variants) {
-      if (one->values().rank() < 1) {
+      if (one->values().rank() < 1)
         return absl::InvalidArgumentError("a row of a ragged tensor cannot be a scalar");
-      }
       parts.push_back(one->values());
     }
     GYRE_ASSIGN_OR_RETURN(Tensor values, Concatenated(ctx, parts, dtype));
@@ -310,7 +310,7 @@ struct FromVariantKernel {
     to[0] = 0;
     for (int64_t i = 0; i < n; ++i) {
       const RaggedVariant& one = *variants[i];
-      total += one.ragged_rank() > 0   ? one.splits()[0].num_elements() - 1
+      total += one.ragged_rank() > 0     ? one.splits()[0].num_elements() - 1
                : one.values().rank() > 0 ? one.values().dim(0)
                                          : 0;
       if (total > std::numeric_limits<Split>::max()) {
@@ -338,9 +338,9 @@ struct ToVariantGradKernel {
     const auto add = [&](const Object* object, int64_t rows) -> absl::Status {
       if (const auto* ragged = dynamic_cast<const RaggedVariant*>(object)) {
         if (ragged->values().dtype() != dtype) {
-          return absl::InvalidArgumentError(
-              absl::StrCat("encoded_ragged_grad holds ", DTypeName(ragged->values().dtype()),
-                           " instead of ", DTypeName(dtype)));
+          return absl::InvalidArgumentError(absl::StrCat("encoded_ragged_grad holds ",
+                                                         DTypeName(ragged->values().dtype()),
+                                                         " instead of ", DTypeName(dtype)));
         }
         const Tensor& values = ragged->values();
         parts.push_back(values.Reshaped(Shape::Vector(values.num_elements())));
@@ -378,9 +378,9 @@ struct ToVariantGradKernel {
     }
     GYRE_ASSIGN_OR_RETURN(Tensor out, Concatenated(ctx, parts, dtype));
     if (out.num_elements() != shape.num_elements()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("encoded_ragged_grad holds ", out.num_elements(), " values instead of ",
-                       shape.num_elements()));
+      return absl::InvalidArgumentError(absl::StrCat("encoded_ragged_grad holds ",
+                                                     out.num_elements(), " values instead of ",
+                                                     shape.num_elements()));
     }
     ctx.set_output(0, out.Reshaped(shape));
     return absl::OkStatus();
@@ -414,9 +414,6 @@ absl::Status GradShape(ShapeContext& c) {
   return absl::OkStatus();
 }
 
-// A variant that is neither a list nor an optional, and tensors.
-KindRow PlainKinds(const Node& node, const KindRow&) { return KindRow(node.num_outputs()); }
-
 // The values of the gradients of all rows.
 void ToVariantGradient(GradientContext& g) {
   const auto rank = g.attr<int64_t>("RAGGED_RANK", 0);
@@ -424,18 +421,19 @@ void ToVariantGradient(GradientContext& g) {
   if (!g.wants(values)) return;
   const bool by_row = g.attr<bool>("batched_input", false);
   if (by_row && rank == 1) {  // of rows that nobody has read there is none
-    g.Add(values, g.op("RaggedTensorToVariantGradient", {g.grad(), g.input(0), g.input_dims(values)},
-                       AttrMap{{"Tvalues", g.input_dtype(values)}}));
+    g.Add(values,
+          g.op("RaggedTensorToVariantGradient", {g.grad(), g.input(0), g.input_dims(values)},
+               AttrMap{{"Tvalues", g.input_dtype(values)}}));
     return;
   }
   const int64_t all = std::max<int64_t>(rank, by_row ? 1 : 0);
-  const std::vector<Expr> parts = g.builder().Ops(
-      "RaggedTensorFromVariant", {g.grad()},
-      AttrMap{{"input_ragged_rank", all - (by_row ? 1 : 0)},
-              {"output_ragged_rank", all},
-              {"Tvalues", g.input_dtype(values)},
-              {"Tsplits", rank > 0 ? g.input_dtype(0) : DType::kInt64}},
-      static_cast<int>(all) + 1);
+  const std::vector<Expr> parts =
+      g.builder().Ops("RaggedTensorFromVariant", {g.grad()},
+                      AttrMap{{"input_ragged_rank", all - (by_row ? 1 : 0)},
+                              {"output_ragged_rank", all},
+                              {"Tvalues", g.input_dtype(values)},
+                              {"Tsplits", rank > 0 ? g.input_dtype(0) : DType::kInt64}},
+                      static_cast<int>(all) + 1);
   g.Add(values, Reshape(parts.back(), g.input_dims(values)));
 }
 
@@ -479,7 +477,7 @@ void RegisterRaggedRows(OpRegistry& ops) {
            .doc = "A ragged tensor in a variant, or its rows in a vector of variants.",
            .shape = ToVariantShape,
            .gradient = {ToVariantGradient},
-           .kinds = PlainKinds,
+           .kinds = kinds::Plain,
            .kernel = ForTypes<ToVariantKernel, IndexTypes>("Tsplits")});
   ops.Add({.schema = "RaggedTensorFromVariant(encoded_ragged: variant) -> output_nested_splits: "
                      "output_ragged_rank * Tsplits, output_dense_values: Tvalues "
@@ -489,7 +487,7 @@ void RegisterRaggedRows(OpRegistry& ops) {
                   "rows.",
            .shape = FromVariantShape,
            .gradient = {FromVariantGradient},
-           .kinds = PlainKinds,
+           .kinds = kinds::Plain,
            .kernel = ForTypes<FromVariantKernel, IndexTypes>("Tsplits")});
   ops.Add({.schema = "RaggedTensorToVariantGradient(encoded_ragged_grad: variant, row_splits: "
                      "Tsplits, dense_values_shape: int32) -> dense_values_grad: Tvalues {Tvalues: "
@@ -497,7 +495,7 @@ void RegisterRaggedRows(OpRegistry& ops) {
            .doc = "The gradient of the values that RaggedTensorToVariant takes.",
            .shape = GradShape,
            .gradient = {ToVariantGradGradient},
-           .kinds = PlainKinds,
+           .kinds = kinds::Plain,
            .kernel = ForTypes<ToVariantGradKernel, IndexTypes>("Tsplits")});
 }
 

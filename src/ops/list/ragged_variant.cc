@@ -25,8 +25,8 @@ RaggedVariant::~RaggedVariant() { DropIteratively(std::move(values_)); }
 absl::StatusOr<RefPtr<Object>> RaggedVariant::Make(MemoryBudget* budget, std::vector<Tensor> splits,
                                                    Tensor values) {
   const size_t bytes = sizeof(RaggedVariant) + splits.size() * sizeof(Tensor);
-  auto made = RefPtr<RaggedVariant>::Adopt(
-      new RaggedVariant(budget, std::move(splits), std::move(values)));
+  auto made =
+      RefPtr<RaggedVariant>::Adopt(new RaggedVariant(budget, std::move(splits), std::move(values)));
   GYRE_RETURN_IF_ERROR(made->charge_.Set(static_cast<int64_t>(bytes)));
   return RefPtr<Object>(std::move(made));
 }

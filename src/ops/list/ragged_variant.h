@@ -14,8 +14,8 @@ class RaggedVariant final : public AddableObject {
  public:
   static constexpr absl::string_view kTypeName = "RaggedTensorVariant";
 
-  // `splits`: of all ragged dimensions, outermost first; none of a dense tensor. `budget` is charged
-  // with what the object itself takes; RESOURCE_EXHAUSTED if that does not fit.
+  // `splits`: of all ragged dimensions, outermost first; none of a dense tensor. `budget` is
+  // charged with what the object itself takes; RESOURCE_EXHAUSTED if that does not fit.
   static absl::StatusOr<RefPtr<Object>> Make(MemoryBudget* budget, std::vector<Tensor> splits,
                                              Tensor values);
   static absl::StatusOr<RefPtr<Object>> OfParts(VariantParts parts, Tensor::Alloc alloc);

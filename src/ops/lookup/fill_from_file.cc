@@ -25,8 +25,8 @@ struct FileAttrs {
                     NodeAttr<int64_t>(node, "vocab_size"), NodeAttr<int64_t>(node, "offset"),
                     NodeAttr<std::string>(node, "delimiter")};
     if (attrs.delimiter.size() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("delimiter must be one character, but is '",
-                                                     attrs.delimiter, "'"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("delimiter must be one character, but is '", attrs.delimiter, "'"));
     }
     return attrs;
   }
@@ -47,12 +47,12 @@ class Column {
   static absl::StatusOr<Column> Make(const KernelContext& ctx, DType dtype, int64_t index,
                                      int64_t lines, absl::string_view what) {
     if (index == kLineNumber && dtype != DType::kInt64 && dtype != DType::kInt32) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("line numbers are int64, but ", what, " of the table are ", DTypeName(dtype)));
+      return absl::InvalidArgumentError(absl::StrCat("line numbers are int64, but ", what,
+                                                     " of the table are ", DTypeName(dtype)));
     }
     if (index == kWholeLine && dtype != DType::kString) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("whole lines are strings, but ", what, " of the table are ", DTypeName(dtype)));
+      return absl::InvalidArgumentError(absl::StrCat("whole lines are strings, but ", what,
+                                                     " of the table are ", DTypeName(dtype)));
     }
     GYRE_ASSIGN_OR_RETURN(Tensor tensor, ctx.Allocate(dtype, Shape::Vector(lines)));
     return Column(std::move(tensor), index);
@@ -81,9 +81,8 @@ class Column {
         break;
       }
       if (!found) {
-        return absl::InvalidArgumentError(absl::StrCat("line ", row, " has ", at,
-                                                       " columns, but column ", index_,
-                                                       " is wanted"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("line ", row, " has ", at, " columns, but column ", index_, " is wanted"));
       }
     }
     if (tensor_.dtype() == DType::kString) {
@@ -132,20 +131,19 @@ absl::Status FillFromFile(KernelContext& ctx, const FileAttrs& attrs) {
                                                    path, "' has ", lines, " lines"));
   }
   if (attrs.vocab_size >= 0) lines = attrs.vocab_size;
-  GYRE_ASSIGN_OR_RETURN(
-      Column keys, Column::Make(ctx, table->layout().key, attrs.key, lines, "keys"));
-  GYRE_ASSIGN_OR_RETURN(
-      Column values, Column::Make(ctx, table->layout().value, attrs.value, lines, "values"));
+  GYRE_ASSIGN_OR_RETURN(Column keys,
+                        Column::Make(ctx, table->layout().key, attrs.key, lines, "keys"));
+  GYRE_ASSIGN_OR_RETURN(Column values,
+                        Column::Make(ctx, table->layout().value, attrs.value, lines, "values"));
   size_t begin = 0;
   for (int64_t i = 0; i < lines; ++i) {
     if (i % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     const size_t end = std::min(text.find('\n', begin), text.size());
     const absl::string_view line = absl::string_view(text).substr(begin, end - begin);
-    const int64_t number = static_cast<int64_t>(static_cast<uint64_t>(i) +
-                                                static_cast<uint64_t>(attrs.offset));
+    const int64_t number =
+        static_cast<int64_t>(static_cast<uint64_t>(i) + static_cast<uint64_t>(attrs.offset));
     for (Column* column : {&keys, &values}) {
-      GYRE_RETURN_IF_ERROR(
-          Annotate(column->Set(ctx, i, number, line, attrs.delimiter), path));
+      GYRE_RETURN_IF_ERROR(Annotate(column->Set(ctx, i, number, line, attrs.delimiter), path));
     }
     begin = end + 1;
   }
@@ -162,8 +160,8 @@ absl::Status FileShape(ShapeContext& c) {
 void RegisterFillFromFile(OpRegistry& ops) {
   for (const bool is_ref : {false, true}) {
     const std::string schema = absl::StrCat(
-        "InitializeTableFromTextFile", is_ref ? "" : "V2", "(table_handle: ",
-        is_ref ? "Ref(string)" : "resource",
+        "InitializeTableFromTextFile", is_ref ? "" : "V2",
+        "(table_handle: ", is_ref ? "Ref(string)" : "resource",
         ", filename: string) -> {key_index: int >= -2; value_index: int >= -2; vocab_size: int >= "
         "-1 = -1; delimiter: string = '\t'; offset: int = 0}");
     ops.Add({.schema = schema,

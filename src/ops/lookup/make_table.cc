@@ -18,14 +18,14 @@ struct TableAttrs {
       if (const std::optional<Shape> known = shape->ToShape()) {
         attrs.layout.value_shape = *known;
       } else if (shape->has_rank()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "value_shape must be known, but is ", shape->ToString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("value_shape must be known, but is ", shape->ToString()));
       }
     }
     if (const auto* buckets = node.attrs.Get<int64_t>("initial_num_buckets")) {
       if (*buckets < 1 || (*buckets & (*buckets - 1)) != 0) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "initial_num_buckets must be a power of 2, but is ", *buckets));
+        return absl::InvalidArgumentError(
+            absl::StrCat("initial_num_buckets must be a power of 2, but is ", *buckets));
       }
     }
     if (const auto* load = node.attrs.Get<float>("max_load_factor")) {
@@ -56,10 +56,9 @@ absl::Status MakeTable(KernelContext& ctx, const TableAttrs& attrs) {
     layout.deleted_key = ctx.input(1);
     layout.key_shape = layout.empty_key.shape();
     if (layout.deleted_key.shape() != layout.key_shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("empty_key and deleted_key must have one shape, but have ",
-                       layout.key_shape.ToString(), " and ",
-                       layout.deleted_key.shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "empty_key and deleted_key must have one shape, but have ", layout.key_shape.ToString(),
+          " and ", layout.deleted_key.shape().ToString()));
     }
   }
   GYRE_ASSIGN_OR_RETURN(RefPtr<LookupTable> table, LookupTable::Make(attrs.where.name, layout));
@@ -75,9 +74,8 @@ absl::Status MakeTable(KernelContext& ctx, const TableAttrs& attrs) {
     }
   }
   RefPtr<Object> object = std::move(table);
-  ctx.set_output(0, kForm == Form::kRef
-                        ? Tensor::FromRef(DType::kString, std::move(object))
-                        : Tensor::FromObject(DType::kResource, std::move(object)));
+  ctx.set_output(0, kForm == Form::kRef ? Tensor::FromRef(DType::kString, std::move(object))
+                                        : Tensor::FromObject(DType::kResource, std::move(object)));
   return absl::OkStatus();
 }
 
@@ -124,14 +122,14 @@ void AddForms(OpRegistry& ops, absl::string_view name, absl::string_view inputs,
 }  // namespace
 
 void RegisterMakeTable(OpRegistry& ops) {
-  AddForms<Kind::kStatic>(ops, "HashTable", "", "",
-                          "A handle of a table that is filled once.");
+  AddForms<Kind::kStatic>(ops, "HashTable", "", "", "A handle of a table that is filled once.");
   AddForms<Kind::kMutable>(ops, "MutableHashTable", "", "",
                            "A handle of a table whose keys and values change.");
   AddForms<Kind::kMutable>(ops, "MutableHashTableOfTensors", "", "; value_shape: shape = []",
                            "A handle of a table whose values are tensors of one shape.");
-  AddForms<Kind::kDense>(ops, "MutableDenseHashTable", "empty_key: key_dtype, deleted_key: "
-                                                       "key_dtype",
+  AddForms<Kind::kDense>(ops, "MutableDenseHashTable",
+                         "empty_key: key_dtype, deleted_key: "
+                         "key_dtype",
                          "; value_shape: shape = []; initial_num_buckets: int = 131072; "
                          "max_load_factor: float = 0.8",
                          "A handle of a table that changes, in which two keys are reserved.");

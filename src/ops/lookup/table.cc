@@ -82,15 +82,14 @@ absl::Status LookupTable::CheckFilled() const {
 
 absl::StatusOr<int64_t> LookupTable::CountKeys(const Tensor& keys) const {
   if (keys.dtype() != layout_.key) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("keys must be ", DTypeName(layout_.key), ", as those of table '", name(),
-                     "', but are ", DTypeName(keys.dtype())));
+    return absl::InvalidArgumentError(absl::StrCat("keys must be ", DTypeName(layout_.key),
+                                                   ", as those of table '", name(), "', but are ",
+                                                   DTypeName(keys.dtype())));
   }
   if (!EndsWith(keys.shape(), layout_.key_shape)) {
-    return absl::InvalidArgumentError(absl::StrCat("keys must end with the dimensions ",
-                                                   layout_.key_shape.ToString(), " of a key of '",
-                                                   name(), "', but their shape is ",
-                                                   keys.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("keys must end with the dimensions ", layout_.key_shape.ToString(),
+                     " of a key of '", name(), "', but their shape is ", keys.shape().ToString()));
   }
   const int64_t n = keys.num_elements() / layout_.key_shape.num_elements();
   if (layout_.kind == Kind::kDense) {
@@ -108,13 +107,12 @@ absl::StatusOr<int64_t> LookupTable::CountKeys(const Tensor& keys) const {
 absl::StatusOr<int64_t> LookupTable::CountEntries(const Tensor& keys, const Tensor& values) const {
   GYRE_ASSIGN_OR_RETURN(const int64_t n, CountKeys(keys));
   if (values.dtype() != layout_.value) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("values must be ", DTypeName(layout_.value), ", as those of table '", name(),
-                     "', but are ", DTypeName(values.dtype())));
+    return absl::InvalidArgumentError(absl::StrCat("values must be ", DTypeName(layout_.value),
+                                                   ", as those of table '", name(), "', but are ",
+                                                   DTypeName(values.dtype())));
   }
-  GYRE_ASSIGN_OR_RETURN(
-      const Shape wanted,
-      Replaced(keys.shape(), layout_.key_shape.rank(), layout_.value_shape));
+  GYRE_ASSIGN_OR_RETURN(const Shape wanted,
+                        Replaced(keys.shape(), layout_.key_shape.rank(), layout_.value_shape));
   if (values.shape() != wanted) {
     return absl::InvalidArgumentError(absl::StrCat("values must have shape ", wanted.ToString(),
                                                    " for keys of shape ", keys.shape().ToString(),
@@ -126,8 +124,8 @@ absl::StatusOr<int64_t> LookupTable::CountEntries(const Tensor& keys, const Tens
 absl::StatusOr<Tensor> LookupTable::Find(const KernelContext& ctx, const Tensor& keys,
                                          const Tensor& default_value) const {
   GYRE_ASSIGN_OR_RETURN(const int64_t n, CountKeys(keys));
-  GYRE_ASSIGN_OR_RETURN(
-      const Shape shape, Replaced(keys.shape(), layout_.key_shape.rank(), layout_.value_shape));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape,
+                        Replaced(keys.shape(), layout_.key_shape.rank(), layout_.value_shape));
   if (default_value.dtype() != layout_.value) {
     return absl::InvalidArgumentError(absl::StrCat(
         "default_value must be ", DTypeName(layout_.value), ", as the values of table '", name(),
@@ -135,9 +133,8 @@ absl::StatusOr<Tensor> LookupTable::Find(const KernelContext& ctx, const Tensor&
   }
   if (default_value.shape() != layout_.value_shape && default_value.shape() != shape) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "default_value must have the shape ", layout_.value_shape.ToString(),
-        " of a value, or ", shape.ToString(), " of all values, but has ",
-        default_value.shape().ToString()));
+        "default_value must have the shape ", layout_.value_shape.ToString(), " of a value, or ",
+        shape.ToString(), " of all values, but has ", default_value.shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor rows, ctx.Allocate(DType::kInt64, Shape::Vector(n)));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(layout_.value, shape));

@@ -154,7 +154,8 @@ class Entries final : public TableEntries {
       text_bytes_ -= TextBytes(values + row * width_, width_);
       if constexpr (std::is_same_v<K, std::string>) text_bytes_ -= HeapBytes(key.size());
       const int64_t last = size() - 1;
-      if (row != last) std::move(values + last * width_, values + size() * width_, values + row * width_);
+      if (row != last)
+        std::move(values + last * width_, values + size() * width_, values + row * width_);
       values_.resize(static_cast<size_t>(last * width_));
       index_.RemoveRow(row);
     }
@@ -217,8 +218,9 @@ class Entries final : public TableEntries {
     if (budget != nullptr) {
       if (!budget->Charge(bytes())) {
         return absl::ResourceExhaustedError(
-            absl::StrCat("a table of ", bytes(), " bytes does not fit into the run's memory budget "
-                                                 "of ",
+            absl::StrCat("a table of ", bytes(),
+                         " bytes does not fit into the run's memory budget "
+                         "of ",
                          budget->limit(), " bytes"));
       }
       budget->Release(bytes());
@@ -266,10 +268,11 @@ absl::StatusOr<std::unique_ptr<TableEntries>> TableEntries::Make(const Layout& l
         layout.key_width == 1 ? "" : absl::StrCat(layout.key_width, " "), DTypeName(layout.key)));
   }
   if (layout.value != DType::kString && !IsTrivial(layout.value)) {
-    return absl::UnimplementedError(
-        absl::StrCat("values of a table are numbers or strings, but not ", DTypeName(layout.value)));
+    return absl::UnimplementedError(absl::StrCat(
+        "values of a table are numbers or strings, but not ", DTypeName(layout.value)));
   }
-  if (layout.key == DType::kString || layout.key_width != 1) return MakeEntries<std::string>(layout);
+  if (layout.key == DType::kString || layout.key_width != 1)
+    return MakeEntries<std::string>(layout);
   return MakeEntries<uint64_t>(layout);
 }
 

@@ -33,7 +33,8 @@ class TableEntries {
   // The value of each row; of -1 that of `other`: value i, or its only one.
   virtual absl::Status Gather(const KernelContext& ctx, const int64_t* rows, int64_t n,
                               const Tensor& other, Tensor& out) const = 0;
-  // Of a key that is there already, the value is replaced, or must be the same: FAILED_PRECONDITION.
+  // Of a key that is there already, the value is replaced, or must be the same:
+  // FAILED_PRECONDITION.
   virtual absl::Status Insert(const KernelContext& ctx, const Tensor& keys, const Tensor& values,
                               int64_t n, bool may_replace) = 0;
   virtual absl::Status Remove(const KernelContext& ctx, const Tensor& keys, int64_t n) = 0;

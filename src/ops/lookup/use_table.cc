@@ -36,8 +36,8 @@ absl::Status Size(KernelContext& ctx) {
 
 absl::Status Export(KernelContext& ctx) {
   GYRE_ASSIGN_OR_RETURN(const LookupTable* table, TableInput(ctx));
-  for (const auto& [output, dtype, what] :
-       {std::tuple(0, table->layout().key, "Tkeys"), std::tuple(1, table->layout().value, "Tvalues")}) {
+  for (const auto& [output, dtype, what] : {std::tuple(0, table->layout().key, "Tkeys"),
+                                            std::tuple(1, table->layout().value, "Tvalues")}) {
     if (ctx.output_dtype(output) != dtype) {
       return absl::InvalidArgumentError(absl::StrCat(what, " must be ", DTypeName(dtype),
                                                      ", as table '", table->name(), "' has, not ",
@@ -72,9 +72,9 @@ struct Use {
 };
 
 void Add(OpRegistry& ops, const Use& use, bool is_ref) {
-  const std::string schema =
-      absl::StrCat(use.name, is_ref ? "" : "V2", "(table_handle: ",
-                   is_ref ? "Ref(string)" : "resource", use.inputs, ") ->", use.outputs, use.attrs);
+  const std::string schema = absl::StrCat(use.name, is_ref ? "" : "V2",
+                                          "(table_handle: ", is_ref ? "Ref(string)" : "resource",
+                                          use.inputs, ") ->", use.outputs, use.attrs);
   ops.Add({.schema = schema,
            .doc = is_ref ? absl::StrCat(use.doc, " (The older form.)") : std::string(use.doc),
            .traits = {.effect = use.effect},
@@ -112,8 +112,14 @@ void RegisterUseTable(OpRegistry& ops) {
        "Takes keys out of a table; those that are not there are passed over.", Effect::kWrite,
        HandleIsScalar, Compute<Remove>()},
       /*is_ref=*/false);
-  const Use fill = {"InitializeTable", ", keys: Tkey, values: Tval", "", " {Tkey: type; Tval: type}",
-                    "Fills a table.", Effect::kWrite, HandleIsScalar, Compute<Fill>()};
+  const Use fill = {"InitializeTable",
+                    ", keys: Tkey, values: Tval",
+                    "",
+                    " {Tkey: type; Tval: type}",
+                    "Fills a table.",
+                    Effect::kWrite,
+                    HandleIsScalar,
+                    Compute<Fill>()};
   Add(ops, fill, /*is_ref=*/false);
   Add(ops, fill, /*is_ref=*/true);
 }

@@ -24,9 +24,8 @@ struct CsvAttrs {
     attrs.has_quotes = NodeAttr<bool>(node, "use_quote_delim");
     const std::string& delimiter = NodeAttr<std::string>(node, "field_delim");
     if (delimiter.size() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("field_delim must be one character, but is '",
-                       absl::Utf8SafeCEscape(delimiter), "'"));
+      return absl::InvalidArgumentError(absl::StrCat("field_delim must be one character, but is '",
+                                                     absl::Utf8SafeCEscape(delimiter), "'"));
     }
     attrs.delimiter = delimiter[0];
     if (!attrs.columns.empty() && attrs.columns.size() != attrs.types.size()) {
@@ -60,8 +59,7 @@ class Line {
     const size_t end = std::min(rest_.find(attrs_.delimiter), rest_.size());
     const absl::string_view text = rest_.substr(0, end);
     if (attrs_.has_quotes && text.find_first_of("\"\r\n") != absl::string_view::npos) {
-      return absl::InvalidArgumentError(
-          "unquoted fields cannot have quotes or line ends inside");
+      return absl::InvalidArgumentError("unquoted fields cannot have quotes or line ends inside");
     }
     field.assign(text.data(), text.size());
     Skip(end);
@@ -114,8 +112,8 @@ class Columns {
     const Tensor& filler = ctx_.input(static_cast<int>(i) + 1);
     const bool is_missing = field.empty() || field == attrs_.missing;
     if (is_missing && filler.num_elements() == 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "field ", column, " is required but missing in record ", row));
+      return absl::InvalidArgumentError(
+          absl::StrCat("field ", column, " is required but missing in record ", row));
     }
     return VisitType<FieldTypes>(out_[i].dtype(), [&](auto tag) -> absl::Status {
       using T = typename decltype(tag)::type;
@@ -152,14 +150,13 @@ absl::Status DecodeRecord(const KernelContext& ctx, const CsvAttrs& attrs, int64
     if (!has_field.ok()) return Annotate(has_field.status(), absl::StrCat("record ", row));
     if (!*has_field || (!attrs.columns.empty() && output == attrs.types.size())) {
       if (output == attrs.types.size()) return absl::OkStatus();
-      return absl::InvalidArgumentError(absl::StrCat("expect ", attrs.types.size(),
-                                                     " fields but have ", output, " in record ",
-                                                     row));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "expect ", attrs.types.size(), " fields but have ", output, " in record ", row));
     }
     if (!attrs.columns.empty() && attrs.columns[output] != column) continue;
     if (output == attrs.types.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("expect ", attrs.types.size(),
-                                                     " fields but have more in record ", row));
+      return absl::InvalidArgumentError(
+          absl::StrCat("expect ", attrs.types.size(), " fields but have more in record ", row));
     }
     GYRE_RETURN_IF_ERROR(columns.Set(output, row, column, field));
     ++output;
@@ -170,9 +167,9 @@ absl::Status Decode(KernelContext& ctx, const CsvAttrs& attrs) {
   for (size_t i = 0; i < attrs.types.size(); ++i) {
     const Tensor& filler = ctx.input(static_cast<int>(i) + 1);
     if (filler.rank() <= 1 && filler.num_elements() <= 1) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "record_defaults[", i, "] must have one element, or none, but is of shape ",
-        filler.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("record_defaults[", i, "] must have one element, or none, but is of shape ",
+                     filler.shape().ToString()));
   }
   std::vector<Tensor> out;
   for (const DType dtype : attrs.types) {

@@ -29,7 +29,8 @@ absl::Status SwapBytes(const KernelContext& ctx, Tensor& out) {
   const auto n = static_cast<int64_t>(out.bytes() / size);
   return ctx.ParallelRun(n, 1 << 14, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      std::reverse(bytes + static_cast<size_t>(i) * size, bytes + static_cast<size_t>(i + 1) * size);
+      std::reverse(bytes + static_cast<size_t>(i) * size,
+                   bytes + static_cast<size_t>(i + 1) * size);
   });
 }
 
@@ -72,14 +73,13 @@ absl::Status DecodeRaw(KernelContext& ctx, const RawAttrs& attrs) {
   for (size_t i = 0; i < texts.size(); ++i) {
     if (i % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     if (texts[i].size() == width) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "DecodeRaw requires input strings to all be the same size, but element ", i, " has size ",
-        texts[i].size(), " and the first ", width));
+    return absl::InvalidArgumentError(
+        absl::StrCat("DecodeRaw requires input strings to all be the same size, but element ", i,
+                     " has size ", texts[i].size(), " and the first ", width));
   }
   if (width % DTypeSize(attrs.dtype) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("strings of ", width,
-                                                   " bytes are no whole number of ",
-                                                   DTypeName(attrs.dtype)));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "strings of ", width, " bytes are no whole number of ", DTypeName(attrs.dtype)));
   }
   return Decode(ctx, attrs, static_cast<int64_t>(width));
 }
@@ -87,9 +87,10 @@ absl::Status DecodeRaw(KernelContext& ctx, const RawAttrs& attrs) {
 absl::Status DecodePaddedRaw(KernelContext& ctx, const RawAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const int64_t width, IntegerScalar(ctx.input(1), "fixed_length"));
   if (width <= 0 || width % static_cast<int64_t>(DTypeSize(attrs.dtype)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("fixed_length must be positive and the size of "
-                                                   "whole ",
-                                                   DTypeName(attrs.dtype), ", but is ", width));
+    return absl::InvalidArgumentError(
+        absl::StrCat("fixed_length must be positive and the size of "
+                     "whole ",
+                     DTypeName(attrs.dtype), ", but is ", width));
   }
   return Decode(ctx, attrs, width);
 }
@@ -106,16 +107,18 @@ absl::Status RawShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterDecodeRaw(OpRegistry& ops) {
-  ops.Add({.schema = "DecodeRaw(bytes: string) -> output: out_type {out_type: {half, float, double, "
-                     "int32, uint16, uint8, int16, int8, int64, complex64, complex128, bool, "
-                     "bfloat16, uint32, uint64}; little_endian: bool = true}",
+  ops.Add({.schema =
+               "DecodeRaw(bytes: string) -> output: out_type {out_type: {half, float, double, "
+               "int32, uint16, uint8, int16, int8, int64, complex64, complex128, bool, "
+               "bfloat16, uint32, uint64}; little_endian: bool = true}",
            .doc = "The numbers whose bytes are strings, along a new last dimension.",
            .shape = RawShape,
            .gradient = NotDifferentiable("bytes have no derivative"),
            .kernel = Compute<&DecodeRaw>()});
-  ops.Add({.schema = "DecodePaddedRaw(input_bytes: string, fixed_length: int32) -> output: out_type "
-                     "{out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, "
-                     "bfloat16}; little_endian: bool = true}",
+  ops.Add({.schema =
+               "DecodePaddedRaw(input_bytes: string, fixed_length: int32) -> output: out_type "
+               "{out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, "
+               "bfloat16}; little_endian: bool = true}",
            .doc = "The same of strings that are cut off, or filled up with zeros, to one length.",
            .shape = RawShape,
            .gradient = NotDifferentiable("bytes have no derivative"),

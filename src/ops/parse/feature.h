@@ -21,8 +21,8 @@ struct Feature {
 // Names of features that are wanted, and where each goes.
 using FeatureNames = HashMap<absl::string_view, size_t>;
 
-// Finds the features of an Example; of one that stands there twice, the last. False: these bytes are
-// no Example.
+// Finds the features of an Example; of one that stands there twice, the last. False: these bytes
+// are no Example.
 bool FindFeatures(absl::string_view example, const FeatureNames& names,
                   absl::Span<Feature> features);
 

@@ -52,10 +52,10 @@ struct ParseAttrs {
           "ragged_value_types and ragged_split_types must have equally many elements");
     }
     if (attrs.dense_shapes.size() != attrs.dense.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("dense_shapes must have one element for each "
-                                                     "of ",
-                                                     attrs.dense.size(), " Tdense, but has ",
-                                                     attrs.dense_shapes.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("dense_shapes must have one element for each "
+                       "of ",
+                       attrs.dense.size(), " Tdense, but has ", attrs.dense_shapes.size()));
     }
     for (const PartialShape& shape : attrs.dense_shapes) {
       bool is_good = shape.has_rank();
@@ -118,8 +118,9 @@ absl::Status AddScalarKeys(const KernelContext& ctx, int first, const std::vecto
   for (size_t i = 0; i < types.size(); ++i) {
     const Tensor& key = ctx.input(first + static_cast<int>(i));
     if (key.rank() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(what, "[", i, "] must be a scalar, but is of "
-                                                                   "shape ",
+      return absl::InvalidArgumentError(absl::StrCat(what, "[", i,
+                                                     "] must be a scalar, but is of "
+                                                     "shape ",
                                                      key.shape().ToString()));
     }
     call.wanted.push_back({key.values<std::string>()[0], types[i]});
@@ -157,9 +158,9 @@ absl::StatusOr<Call> ReadCall(const KernelContext& ctx, const ParseAttrs& attrs)
   }
   if (serialized.rank() > (kForm == Form::kSingle ? 0 : 1) ||
       (kForm == Form::kV1 && serialized.rank() != 1)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "serialized must be a ", kForm == Form::kSingle ? "scalar" : "vector", ", but is of shape ",
-        serialized.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("serialized must be a ", kForm == Form::kSingle ? "scalar" : "vector",
+                     ", but is of shape ", serialized.shape().ToString()));
   }
   if (kForm != Form::kSingle) {
     const Tensor& names = ctx.input(1);
@@ -204,9 +205,11 @@ absl::StatusOr<std::vector<Feature>> FindAll(const KernelContext& ctx, const Cal
   for (size_t i = 0; i < all.size(); ++i) {
     const Wanted& wanted = call.wanted[i % width];
     if (all[i].dtype == DType::kInvalid || all[i].dtype == wanted.dtype) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "key '", absl::Utf8SafeCEscape(wanted.key), "' of example ", i / width, ": data types "
-        "don't match; expected ", DTypeName(wanted.dtype), ", but it has ", DTypeName(all[i].dtype)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("key '", absl::Utf8SafeCEscape(wanted.key), "' of example ", i / width,
+                     ": data types "
+                     "don't match; expected ",
+                     DTypeName(wanted.dtype), ", but it has ", DTypeName(all[i].dtype)));
   }
   return all;
 }
@@ -277,9 +280,8 @@ absl::StatusOr<std::pair<Tensor, Tensor>> SparsePlaces(const KernelContext& ctx,
     }
   }
   Tensor dense_shape =
-      is_batch
-          ? Tensor::Vector<int64_t>({static_cast<int64_t>(column.size()), column.longest()})
-          : Tensor::Vector<int64_t>({column.longest()});
+      is_batch ? Tensor::Vector<int64_t>({static_cast<int64_t>(column.size()), column.longest()})
+               : Tensor::Vector<int64_t>({column.longest()});
   return std::pair(std::move(indices), std::move(dense_shape));
 }
 
@@ -293,10 +295,10 @@ class DenseColumn {
     dense.is_open_ = shape.rank() > 0 && shape.dim(0) < 0;
     if (dense.is_open_ ? filler.num_elements() > 1
                        : filler.num_elements() > 0 && !shape.Allows(filler.shape())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the default of '", absl::Utf8SafeCEscape(column.wanted().key), "' must be ",
-          dense.is_open_ ? "one element" : absl::StrCat("of shape ", shape.ToString()),
-          ", but is of shape ", filler.shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the default of '", absl::Utf8SafeCEscape(column.wanted().key), "' must be ",
+                       dense.is_open_ ? "one element" : absl::StrCat("of shape ", shape.ToString()),
+                       ", but is of shape ", filler.shape().ToString()));
     }
     return dense;
   }
@@ -339,15 +341,15 @@ class DenseColumn {
       const Feature& feature = column_[i];
       if (feature.dtype == DType::kInvalid) {
         if (is_open_ || filler_.num_elements() > 0) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat(column_.Name(i), " (of type ", DTypeName(column_.wanted().dtype),
-                         ") is required but could not be found"));
+        return absl::InvalidArgumentError(absl::StrCat(column_.Name(i), " (of type ",
+                                                       DTypeName(column_.wanted().dtype),
+                                                       ") is required but could not be found"));
       }
       if (is_open_ ? feature.count % stride_ == 0 : feature.count == stride_) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          column_.Name(i), ": number of ", DTypeName(column_.wanted().dtype),
-          " values != expected; there are ", feature.count, ", but the shape is ",
-          shape_.ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat(column_.Name(i), ": number of ", DTypeName(column_.wanted().dtype),
+                       " values != expected; there are ", feature.count, ", but the shape is ",
+                       shape_.ToString()));
     }
     return absl::OkStatus();
   }
@@ -382,7 +384,9 @@ absl::Status Parse(KernelContext& ctx, const ParseAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Call call, ReadCall<kForm>(ctx, attrs));
   GYRE_ASSIGN_OR_RETURN(const std::vector<Feature> all, FindAll(ctx, call));
   const size_t num_sparse = attrs.sparse.size(), num_dense = attrs.dense.size();
-  const auto place = [&](size_t block, size_t i) { return static_cast<int>(block * num_sparse + i); };
+  const auto place = [&](size_t block, size_t i) {
+    return static_cast<int>(block * num_sparse + i);
+  };
   for (size_t i = 0; i < num_sparse; ++i) {
     const Column column(all, call, i);
     GYRE_ASSIGN_OR_RETURN(auto places, SparsePlaces(ctx, column, call.is_batch));
@@ -393,10 +397,9 @@ absl::Status Parse(KernelContext& ctx, const ParseAttrs& attrs) {
   }
   for (size_t i = 0; i < num_dense; ++i) {
     const Tensor& filler = ctx.input(call.first_default + static_cast<int>(i));
-    GYRE_ASSIGN_OR_RETURN(
-        const DenseColumn dense,
-        DenseColumn::Make(Column(all, call, num_sparse + i), attrs.dense_shapes[i], filler,
-                          call.is_batch));
+    GYRE_ASSIGN_OR_RETURN(const DenseColumn dense,
+                          DenseColumn::Make(Column(all, call, num_sparse + i),
+                                            attrs.dense_shapes[i], filler, call.is_batch));
     GYRE_ASSIGN_OR_RETURN(Tensor values, dense.Values(ctx));
     ctx.set_output(place(3, i), std::move(values));
   }

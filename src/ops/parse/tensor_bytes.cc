@@ -8,9 +8,9 @@
 #include "ops/dispatch.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
+#include "ops/text/string_bytes.h"
 #include "tensor/text_charge.h"
 #include "wire/wire_reader.h"
-#include "ops/text/string_bytes.h"
 
 namespace gyre {
 namespace {

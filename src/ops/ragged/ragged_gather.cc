@@ -33,8 +33,8 @@ absl::StatusOr<std::vector<Piece>> WantedRows(const KernelContext& ctx, const Te
     for (const int64_t row : indices.values<typename decltype(tag)::type>()) {
       if (pieces.size() % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
       if (row < 0 || row >= rows) {
-        return absl::InvalidArgumentError(absl::StrCat("indices[", pieces.size(), "] = ", row,
-                                                       " is not in [0, ", rows, ")"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("indices[", pieces.size(), "] = ", row, " is not in [0, ", rows, ")"));
       }
       pieces.push_back({row, row + 1});
     }
@@ -57,14 +57,12 @@ struct GatherKernel {
     }
     std::vector<absl::Span<const Split>> splits;
     for (int i = 0; i < attrs.rank; ++i) {
-      const int64_t size =
-          i + 1 < attrs.rank ? ctx.input(i + 1).num_elements() - 1 : values.dim(0);
+      const int64_t size = i + 1 < attrs.rank ? ctx.input(i + 1).num_elements() - 1 : values.dim(0);
       GYRE_ASSIGN_OR_RETURN(splits.emplace_back(),
                             SplitsInput<Split>(ctx, i, size, absl::StrCat("row splits ", i)));
     }
-    GYRE_ASSIGN_OR_RETURN(
-        std::vector<Piece> pieces,
-        WantedRows(ctx, indices, static_cast<int64_t>(splits[0].size()) - 1));
+    GYRE_ASSIGN_OR_RETURN(std::vector<Piece> pieces,
+                          WantedRows(ctx, indices, static_cast<int64_t>(splits[0].size()) - 1));
     // The indices' own dimensions, but for the last, are even.
     int64_t rows = 1;
     int output = 0;
@@ -179,8 +177,9 @@ void GatherGradient(GradientContext& g) {
   const Expr flat = Reshape(g.input(rank + 1), b.Ints({-1}));
   const Expr starts = gather(bounds, flat);
   const Expr limits = gather(bounds, flat + b.Scalar(flat.dtype(), 1));
-  const std::vector<Expr> range = b.Ops(
-      "RaggedRange", {starts, limits, b.Scalar(starts.dtype(), 1)}, {{"Tsplits", starts.dtype()}}, 2);
+  const std::vector<Expr> range =
+      b.Ops("RaggedRange", {starts, limits, b.Scalar(starts.dtype(), 1)},
+            {{"Tsplits", starts.dtype()}}, 2);
   g.AddSlices(rank, g.grad(out_rank), range[1]);
 }
 

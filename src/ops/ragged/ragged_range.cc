@@ -23,11 +23,13 @@ int64_t CountOf(T start, T limit, T delta) {
                                  : static_cast<U>(start) - static_cast<U>(limit);
     const U step = delta > 0 ? static_cast<U>(delta) : U{0} - static_cast<U>(delta);
     const U count = (distance - 1) / step + 1;
-    return count > static_cast<U>(std::numeric_limits<int64_t>::max()) ? -1
-                                                                       : static_cast<int64_t>(count);
+    return count > static_cast<U>(std::numeric_limits<int64_t>::max())
+               ? -1
+               : static_cast<int64_t>(count);
   } else {
     using A = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const A count = std::ceil((static_cast<A>(limit) - static_cast<A>(start)) / static_cast<A>(delta));
+    const A count =
+        std::ceil((static_cast<A>(limit) - static_cast<A>(start)) / static_cast<A>(delta));
     if (!(count > 0)) return 0;
     return count < A{9e18F} ? static_cast<int64_t>(count) : -1;
   }
@@ -41,11 +43,11 @@ struct RangeKernel {
       const Tensor& t = ctx.input(i);
       if (t.rank() == 0) continue;
       if (t.rank() != 1 || t.dim(0) != rows.value_or(t.dim(0))) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("starts, limits and deltas must be scalars or vectors of one size, but are "
-                         "of shapes ",
-                         ctx.input(0).shape().ToString(), ", ", ctx.input(1).shape().ToString(),
-                         " and ", ctx.input(2).shape().ToString()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "starts, limits and deltas must be scalars or vectors of one size, but are "
+            "of shapes ",
+            ctx.input(0).shape().ToString(), ", ", ctx.input(1).shape().ToString(), " and ",
+            ctx.input(2).shape().ToString()));
       }
       rows = t.dim(0);
     }
@@ -71,8 +73,7 @@ struct RangeKernel {
       if (IsZero(delta)) return absl::InvalidArgumentError("a range cannot have a delta of 0");
       const int64_t count = CountOf<T>(inputs[0][r * steps[0]], inputs[1][r * steps[1]], delta);
       if (count < 0 || count > std::numeric_limits<Split>::max() - split[r]) {
-        return absl::InvalidArgumentError(
-            "the ranges have more numbers than row splits can count");
+        return absl::InvalidArgumentError("the ranges have more numbers than row splits can count");
       }
       split[r + 1] = static_cast<Split>(split[r] + count);
     }

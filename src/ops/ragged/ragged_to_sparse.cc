@@ -26,8 +26,7 @@ struct ToSparseKernel {
     }
     std::vector<absl::Span<const Split>> splits;
     for (int i = 0; i < attrs.rank; ++i) {
-      const int64_t size =
-          i + 1 < attrs.rank ? ctx.input(i + 1).num_elements() - 1 : values.dim(0);
+      const int64_t size = i + 1 < attrs.rank ? ctx.input(i + 1).num_elements() - 1 : values.dim(0);
       GYRE_ASSIGN_OR_RETURN(splits.emplace_back(),
                             SplitsInput<Split>(ctx, i, size, absl::StrCat("row splits ", i)));
     }
@@ -42,8 +41,8 @@ struct ToSparseKernel {
     const auto rank = static_cast<int64_t>(dims.size());
     GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({values.num_elements(), rank}));
     GYRE_ASSIGN_OR_RETURN(Tensor indices, ctx.Allocate(DType::kInt64, shape));
-    GYRE_RETURN_IF_ERROR(Fill(ctx, splits, values.shape(), rank,
-                              static_cast<int64_t*>(indices.mutable_raw_data())));
+    GYRE_RETURN_IF_ERROR(
+        Fill(ctx, splits, values.shape(), rank, static_cast<int64_t*>(indices.mutable_raw_data())));
     GYRE_ASSIGN_OR_RETURN(Tensor dense_shape, ctx.Allocate(DType::kInt64, Shape::Vector(rank)));
     std::copy(dims.begin(), dims.end(), static_cast<int64_t*>(dense_shape.mutable_raw_data()));
     ctx.set_output(0, std::move(indices));

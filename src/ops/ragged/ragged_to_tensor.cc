@@ -18,7 +18,8 @@ enum class Partition : uint8_t { kFirstDimSize, kValueRowIds, kRowSplits };
 struct ToTensorAttrs {
   static absl::StatusOr<ToTensorAttrs> Make(const Node& node) {
     ToTensorAttrs attrs;
-    for (const std::string& type : NodeAttr<std::vector<std::string>>(node, "row_partition_types")) {
+    for (const std::string& type :
+         NodeAttr<std::vector<std::string>>(node, "row_partition_types")) {
       if (type == "FIRST_DIM_SIZE" && attrs.types.empty()) {
         attrs.types.push_back(Partition::kFirstDimSize);
       } else if (type == "VALUE_ROWIDS" && !attrs.types.empty()) {
@@ -79,15 +80,15 @@ absl::StatusOr<Level> ReadLevel(const KernelContext& ctx, const Tensor& t, Parti
     return level;
   }
   if (given.empty() || given[0] != 0 || static_cast<int64_t>(given.size()) != parents + 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("row_splits must begin with 0 and have ", parents, " + 1 elements, but has ",
-                     given.size()));
+    return absl::InvalidArgumentError(absl::StrCat("row_splits must begin with 0 and have ",
+                                                   parents, " + 1 elements, but has ",
+                                                   given.size()));
   }
   for (int64_t row = 0; row < parents; ++row) {
     if (row % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     if (given[row + 1] < given[row]) {
-      return absl::InvalidArgumentError(absl::StrCat("row_splits[", row + 1, "] = ", given[row + 1],
-                                                     " follows ", given[row]));
+      return absl::InvalidArgumentError(
+          absl::StrCat("row_splits[", row + 1, "] = ", given[row + 1], " follows ", given[row]));
     }
     const int64_t n = given[row + 1] - given[row];
     if (given[row + 1] > limit) {
@@ -138,9 +139,9 @@ struct ToTensorKernel {
     int64_t count = rows;
     for (int i = 0; i < ragged_rank; ++i) {
       const int at = i + (attrs.has_size() ? 1 : 0);
-      GYRE_ASSIGN_OR_RETURN(levels.emplace_back(),
-                            ReadLevel<I>(ctx, ctx.input(3 + at), attrs.types[at], count,
-                                         Limit(ctx, attrs, at)));
+      GYRE_ASSIGN_OR_RETURN(
+          levels.emplace_back(),
+          ReadLevel<I>(ctx, ctx.input(3 + at), attrs.types[at], count, Limit(ctx, attrs, at)));
       count = static_cast<int64_t>(levels.back().rows.size());
     }
     if (count != values.dim(0)) {
@@ -152,15 +153,14 @@ struct ToTensorKernel {
     for (int d = 1; d < values.rank(); ++d) dims.push_back(values.dim(d));
     if (wanted) {
       if (wanted->size() != dims.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("shape must have ", dims.size(),
-                                                       " dimensions, but has ", wanted->size()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("shape must have ", dims.size(), " dimensions, but has ", wanted->size()));
       }
       for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
         if ((*wanted)[d] == -1) continue;
         if (d > ragged_rank && (*wanted)[d] != dims[d]) {
-          return absl::InvalidArgumentError(absl::StrCat("dimension ", d, " of shape, ",
-                                                         (*wanted)[d], ", is ", dims[d],
-                                                         " in all values"));
+          return absl::InvalidArgumentError(absl::StrCat(
+              "dimension ", d, " of shape, ", (*wanted)[d], ", is ", dims[d], " in all values"));
         }
         dims[d] = (*wanted)[d];
       }
@@ -183,9 +183,10 @@ struct ToTensorKernel {
     const Tensor& first = ctx.input(3);
     if (!attrs.has_size()) return std::max<int64_t>(0, first.num_elements() - 1);
     if (first.rank() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("FIRST_DIM_SIZE must be a scalar, but is of "
-                                                     "shape ",
-                                                     first.shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("FIRST_DIM_SIZE must be a scalar, but is of "
+                       "shape ",
+                       first.shape().ToString()));
     }
     const int64_t rows = first.scalar<I>();
     if (rows < 0) {
@@ -201,10 +202,9 @@ struct ToTensorKernel {
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(values.dtype(), shape));
     // The default value, broadcast to all.
     if (filler.rank() >= values.rank()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("default_value, of shape ", filler.shape().ToString(),
-                       ", must have fewer dimensions than values, of shape ",
-                       values.shape().ToString()));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "default_value, of shape ", filler.shape().ToString(),
+          ", must have fewer dimensions than values, of shape ", values.shape().ToString()));
     }
     StridedAxes axes;
     const Dims to = RowMajorStrides(shape), from = RowMajorStrides(filler.shape());
@@ -299,15 +299,13 @@ void ToTensorGradient(GradientContext& g) {
   const Expr head = part(g.output_dims(0), 0, attrs->ragged_rank() + 1);
   std::vector<Expr> inputs = {head, g.op("Range", {b.Int(0), count, b.Int(1)}), b.Int(-1)};
   for (int i = 3; i < g.num_inputs(); ++i) inputs.push_back(g.input(i));
-  const Expr numbers =
-      g.op("RaggedTensorToTensor", inputs,
-           AttrMap{{"num_row_partition_tensors", static_cast<int64_t>(attrs->types.size())},
-                   {"row_partition_types",
-                    g.attr<std::vector<std::string>>("row_partition_types", {})}});
-  const Expr rows =
-      Reshape(g.grad(), g.op("ConcatV2", {b.Ints({-1}), inner, b.Int(0)}));
-  const Expr values =
-      g.op("UnsortedSegmentSum", {rows, Reshape(numbers, b.Ints({-1})), count});
+  const Expr numbers = g.op(
+      "RaggedTensorToTensor", inputs,
+      AttrMap{
+          {"num_row_partition_tensors", static_cast<int64_t>(attrs->types.size())},
+          {"row_partition_types", g.attr<std::vector<std::string>>("row_partition_types", {})}});
+  const Expr rows = Reshape(g.grad(), g.op("ConcatV2", {b.Ints({-1}), inner, b.Int(0)}));
+  const Expr values = g.op("UnsortedSegmentSum", {rows, Reshape(numbers, b.Ints({-1})), count});
   if (g.wants(1)) g.Add(1, values);
   if (g.wants(2)) {
     const Expr rest = Sum(rows, b.Int(0)) - Sum(values, b.Int(0));

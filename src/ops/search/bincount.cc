@@ -33,8 +33,8 @@ struct Counter {
   absl::Status CountOne(const I* numbers, int64_t i, T* row) const {
     const I number = numbers[i];
     if (number < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the numbers to count must not be negative, but number ", i, " is ", number));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the numbers to count must not be negative, but number ", i, " is ", number));
     }
     if (number >= size) return absl::OkStatus();
     if (is_binary) {
@@ -60,9 +60,9 @@ absl::StatusOr<Counter<I, T>> CounterInput(const KernelContext& ctx, int numbers
   }
   const Tensor& w = ctx.input(weights);
   if (w.num_elements() > 0 && w.shape() != ctx.input(numbers).shape()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "weights must be empty or have the shape of the numbers, ",
-        ctx.input(numbers).shape().ToString(), ", but have ", w.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("weights must be empty or have the shape of the numbers, ",
+                     ctx.input(numbers).shape().ToString(), ", but have ", w.shape().ToString()));
   }
   return Counter<I, T>{ctx, n, w.num_elements() > 0 ? w.values<T>().data() : nullptr,
                        ctx.node().attrs.GetOr<bool>("binary_output", false)};
@@ -135,8 +135,8 @@ struct RaggedKernel {
       const absl::Span<const int64_t> splits = ctx.input(0).values<int64_t>();
       const int64_t n = ctx.input(1).num_elements();
       if (splits.empty() || splits[0] != 0 || splits.back() != n) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "splits must begin with 0 and end with the number of values, ", n));
+        return absl::InvalidArgumentError(
+            absl::StrCat("splits must begin with 0 and end with the number of values, ", n));
       }
       for (size_t i = 1; i < splits.size(); ++i) {
         if (splits[i] < splits[i - 1] || splits[i] > n) {
@@ -166,16 +166,16 @@ struct SparseKernel {
       const Tensor &indices = ctx.input(0), &values = ctx.input(1), &shape = ctx.input(2);
       const int64_t rank = shape.num_elements();
       if (shape.rank() != 1 || rank < 1 || rank > 2) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "dense_shape must be a vector of 1 or 2 elements, but its shape is ",
-            shape.shape().ToString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("dense_shape must be a vector of 1 or 2 elements, but its shape is ",
+                         shape.shape().ToString()));
       }
       if (values.rank() != 1 || indices.rank() != 2 || indices.dim(0) != values.dim(0) ||
           indices.dim(1) != rank) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "indices must have the shape [", values.num_elements(), ",", rank,
-            "] for values that are a vector, but have ", indices.shape().ToString(), " for ",
-            values.shape().ToString()));
+        return absl::InvalidArgumentError(
+            absl::StrCat("indices must have the shape [", values.num_elements(), ",", rank,
+                         "] for values that are a vector, but have ", indices.shape().ToString(),
+                         " for ", values.shape().ToString()));
       }
       GYRE_ASSIGN_OR_RETURN(const auto counter, (CounterInput<I, T>(ctx, 1, 3, 4)));
       const std::optional<int64_t> rows =

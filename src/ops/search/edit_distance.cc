@@ -37,10 +37,10 @@ absl::StatusOr<Sequences> SequencesInput(const KernelContext& ctx, int first,
   }
   if (values.rank() != 1 || indices.rank() != 2 || indices.dim(0) != values.dim(0) ||
       indices.dim(1) != shape.dim(0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        what, "_indices must be of shape [", values.num_elements(), ",", shape.dim(0), "] for ",
-        what, "_values that are a vector, but is ", indices.shape().ToString(), " for ",
-        values.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, "_indices must be of shape [", values.num_elements(), ",", shape.dim(0),
+                     "] for ", what, "_values that are a vector, but is ",
+                     indices.shape().ToString(), " for ", values.shape().ToString()));
   }
   const Sequences result{indices.values<int64_t>().data(), shape.values<int64_t>(), values.dim(0)};
   for (int64_t i = 0; i < result.n * result.rank(); ++i) {
@@ -145,8 +145,8 @@ std::vector<SequencePair> Pairs(const std::vector<Sequence>& a, const std::vecto
   for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
     const bool has_a = i < a.size() && (j == b.size() || a[i].place <= b[j].place);
     const bool has_b = j < b.size() && (i == a.size() || b[j].place <= a[i].place);
-    pairs.push_back({has_a ? a[i].place : b[j].place, has_a ? &a[i] : nullptr,
-                     has_b ? &b[j] : nullptr});
+    pairs.push_back(
+        {has_a ? a[i].place : b[j].place, has_a ? &a[i] : nullptr, has_b ? &b[j] : nullptr});
     i += has_a ? 1 : 0;
     j += has_b ? 1 : 0;
   }

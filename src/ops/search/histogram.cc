@@ -25,12 +25,11 @@ struct HistogramKernel {
     }
     const T low = range.values<T>()[0], high = range.values<T>()[1];
     if (!(low < high)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "value_range must be two numbers of which the first is less, but is [", low, ", ", high,
-          "]"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("value_range must be two numbers of which the first is less, but is [", low,
+                       ", ", high, "]"));
     }
-    GYRE_ASSIGN_OR_RETURN(Tensor out,
-                          ctx.AllocateZeros(ctx.output_dtype(0), Shape::Vector(bins)));
+    GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(ctx.output_dtype(0), Shape::Vector(bins)));
     return out.dtype() == DType::kInt64 ? Count<int64_t>(ctx, low, high, bins, std::move(out))
                                         : Count<int32_t>(ctx, low, high, bins, std::move(out));
   }

@@ -37,10 +37,11 @@ absl::Status Compare(KernelContext& ctx, int64_t k) {
   const T* target = targets.values<T>().data();
   bool* is_in = out.mutable_values<bool>().data();
   const int64_t grain = std::max<int64_t>(1, (1 << 15) / (classes + 1));
-  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(targets.num_elements(), grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      is_in[i] = IsInTopK(rows + i * classes, classes, target[i], k);
-  }));
+  GYRE_RETURN_IF_ERROR(
+      ctx.ParallelRun(targets.num_elements(), grain, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          is_in[i] = IsInTopK(rows + i * classes, classes, target[i], k);
+      }));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
@@ -78,14 +79,16 @@ absl::Status InTopKShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterInTopK(OpRegistry& ops) {
-  ops.Add({.schema = "InTopK(predictions: float, targets: T) -> precision: bool {k: int; T: {int32, "
-                     "int64} = int32}",
+  ops.Add({.schema =
+               "InTopK(predictions: float, targets: T) -> precision: bool {k: int; T: {int32, "
+               "int64} = int32}",
            .doc = "Whether the class of each row is among the k with the highest prediction.",
            .shape = InTopKShape,
            .gradient = NotDifferentiable("its results are true or false"),
            .kernel = ForTypes<InTopKKernel, IndexTypes>("T")});
-  ops.Add({.schema = "InTopKV2(predictions: float, targets: T, k: T) -> precision: bool {T: {int32, "
-                     "int64} = int32}",
+  ops.Add({.schema =
+               "InTopKV2(predictions: float, targets: T, k: T) -> precision: bool {T: {int32, "
+               "int64} = int32}",
            .doc = "Whether the class of each row is among the k with the highest prediction.",
            .shape = InTopKShape,
            .gradient = NotDifferentiable("its results are true or false"),

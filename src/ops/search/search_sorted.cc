@@ -61,9 +61,8 @@ absl::Status FindBounds(KernelContext& ctx) {
   if (values.dtype() == DType::kString) {
     GYRE_RETURN_IF_ERROR(search(TypeTag<std::string>()));
   } else {
-    GYRE_RETURN_IF_ERROR(VisitType<RealTypes>(values.dtype(), [&](auto tag) {
-      return search(tag);
-    }));
+    GYRE_RETURN_IF_ERROR(
+        VisitType<RealTypes>(values.dtype(), [&](auto tag) { return search(tag); }));
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
@@ -130,8 +129,9 @@ struct BucketizeKernel {
 template <bool kUpper>
 void AddBounds(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
   const std::string schema = absl::StrCat(
-      name, "(sorted_inputs: T, values: T) -> output: out_type {T: type; out_type: {int32, int64} = "
-            "int32}");
+      name,
+      "(sorted_inputs: T, values: T) -> output: out_type {T: type; out_type: {int32, int64} = "
+      "int32}");
   ops.Add({.schema = schema,
            .doc = doc,
            .shape = BoundsShape,
@@ -153,8 +153,7 @@ void RegisterSearchSorted(OpRegistry& ops) {
            .traits = {.elementwise = true},
            .shape = shape::SameAsInput,
            .gradient = NotDifferentiable("buckets do not change with the values but in steps"),
-           .kernel =
-               ForTypes<BucketizeKernel, Types<int32_t, int64_t, float, double>>("T")});
+           .kernel = ForTypes<BucketizeKernel, Types<int32_t, int64_t, float, double>>("T")});
 }
 
 }  // namespace gyre

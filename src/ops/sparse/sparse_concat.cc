@@ -16,7 +16,8 @@ namespace {
 
 struct ConcatAttrs {
   explicit ConcatAttrs(const Node& node)
-      : dim(NodeAttr<int64_t>(node, "concat_dim")), count(static_cast<int>(NodeAttr<int64_t>(node, "N"))) {}
+      : dim(NodeAttr<int64_t>(node, "concat_dim")),
+        count(static_cast<int>(NodeAttr<int64_t>(node, "N"))) {}
   int64_t dim;
   int count;
 };
@@ -140,8 +141,7 @@ void ConcatGradient(GradientContext& g) {
   for (int i = 0; i < count; ++i) {
     if (!g.wants(count + i)) continue;
     const auto vector = [&](Expr x) { return Reshape(x, b.Ints({1})); };
-    g.Add(count + i,
-          g.op("Slice", {grads, vector(begins[i]), vector(begins[i + 1] - begins[i])}));
+    g.Add(count + i, g.op("Slice", {grads, vector(begins[i]), vector(begins[i + 1] - begins[i])}));
   }
 }
 

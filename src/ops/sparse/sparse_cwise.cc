@@ -46,9 +46,9 @@ struct Kernels {
       for (int d = 0; fits && d < dense.rank(); ++d)
         fits = dense.dim(d) == 1 || dense.dim(d) == in.shape[added + d];
       if (!fits) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "dense, of shape ", dense.shape().ToString(), ", cannot be broadcast to sp_shape, ",
-            Shape::Make(in.shape)->ToString()));
+        return absl::InvalidArgumentError(absl::StrCat("dense, of shape ", dense.shape().ToString(),
+                                                       ", cannot be broadcast to sp_shape, ",
+                                                       Shape::Make(in.shape)->ToString()));
       }
       Dims strides(in.rank(), 0);
       int64_t stride = 1;
@@ -124,9 +124,10 @@ void CwiseGradient(GradientContext& g) {
 
 template <Cwise kOp>
 void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
-  const std::string schema = absl::StrCat(
-      name, "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> output: T {T: "
-            "numbertype}");
+  const std::string schema =
+      absl::StrCat(name,
+                   "(sp_indices: int64, sp_values: T, sp_shape: int64, dense: T) -> output: T {T: "
+                   "numbertype}");
   ops.Add({.schema = schema,
            .doc = doc,
            .shape = CwiseShape,
@@ -137,8 +138,9 @@ void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
 }  // namespace
 
 void RegisterSparseCwise(OpRegistry& ops) {
-  Add<Cwise::kAdd>(ops, "SparseDenseCwiseAdd",
-                   "The values of a sparse tensor, each with the dense element at its place added.");
+  Add<Cwise::kAdd>(
+      ops, "SparseDenseCwiseAdd",
+      "The values of a sparse tensor, each with the dense element at its place added.");
   Add<Cwise::kMul>(ops, "SparseDenseCwiseMul",
                    "The values of a sparse tensor, each times the dense element at its place.");
   Add<Cwise::kDiv>(ops, "SparseDenseCwiseDiv",

@@ -97,8 +97,8 @@ absl::Status FillShape(ShapeContext& c) {
   c.set_output(0, PartialShape(Dims{-1, KnownSparseRank(c, 0, 2)}));
   c.set_output(1, PartialShape(Dims{-1}));
   const auto shape = c.input_ints(2);
-  c.set_output(2, PartialShape(Dims{shape && !shape->empty() ? std::max<int64_t>(-1, (*shape)[0])
-                                                             : -1}));
+  c.set_output(
+      2, PartialShape(Dims{shape && !shape->empty() ? std::max<int64_t>(-1, (*shape)[0]) : -1}));
   c.set_output(3, PartialShape(Dims{c.input(1).has_rank() ? c.input(1).dim(0) : -1}));
   return absl::OkStatus();
 }

@@ -9,12 +9,12 @@
 #include "ops/dispatch.h"
 #include "ops/reduction/numeric.h"
 #include "ops/registry.h"
+#include "ops/sparse/row_sums.h"
 
 namespace gyre {
 namespace {
 
-using MatmulTypes =
-    Types<float, double, Half, BFloat16, int32_t, int64_t, complex64, complex128>;
+using MatmulTypes = Types<float, double, Half, BFloat16, int32_t, int64_t, complex64, complex128>;
 
 template <typename T>
 T Conjugate(T x) {
@@ -151,14 +151,15 @@ struct MatmulKernel {
       for (int64_t i = begin; i < end; ++i) {
         for (int64_t j = 0; j < sizes.n; j += kTile) {
           const int64_t n = std::min(kTile, sizes.n - j);
-          Accumulator<T> sums[kTile] = {};
+          Accumulator<T> sums[kTile];
+          std::fill_n(sums, n, Accumulator<T>{});
           for (int64_t at = rows.starts[i]; at < rows.starts[i + 1]; ++at) {
             if (at % 4096 == 4095 && !ctx.Poll().ok()) return;
             const int64_t e = rows.entries[at];
             const Accumulator<T> value =
                 ToAccumulator(attrs.adjoint_a ? Conjugate(values[e]) : values[e]);
             const T* row = from + static_cast<int64_t>(indices[2 * e + column]) * sizes.n + j;
-            for (int64_t c = 0; c < n; ++c) sums[c] += Product(value, ToAccumulator(row[c]));
+            AddScaledRow(value, row, n, sums);
           }
           for (int64_t c = 0; c < n; ++c) to[i * sizes.n + j + c] = FromAccumulator<T>(sums[c]);
         }
@@ -204,8 +205,7 @@ void MatmulGradient(GradientContext& g) {
     g.Add(1, adjoint_a ? Conj(sums) : sums);
   }
   if (g.wants(3)) {
-    const Expr b = g.op("SparseTensorDenseMatMul",
-                        {g.input(0), g.input(1), g.input(2), g.grad()},
+    const Expr b = g.op("SparseTensorDenseMatMul", {g.input(0), g.input(1), g.input(2), g.grad()},
                         AttrMap{{"adjoint_a", !adjoint_a}, {"adjoint_b", false}});
     g.Add(3, adjoint_b ? adjoint(b) : b);
   }

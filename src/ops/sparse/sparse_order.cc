@@ -50,8 +50,7 @@ void ReorderGradient(GradientContext& g) {
   ExprBuilder& b = g.builder();
   const Expr count = g.op("Size", {g.input(0 + 1)});
   const Expr places = g.op("Range", {b.Int(0), count, b.Int(1)});
-  const std::vector<Expr> ordered =
-      b.Ops("SparseReorder", {g.input(0), places, g.input(2)}, {}, 2);
+  const std::vector<Expr> ordered = b.Ops("SparseReorder", {g.input(0), places, g.input(2)}, {}, 2);
   g.Add(1, g.op("GatherV2", {g.grad(1), g.op("InvertPermutation", {ordered[1]}), b.Int(0)}));
 }
 
@@ -67,16 +66,16 @@ absl::StatusOr<Shape> NewShape(const Shape& old, absl::Span<const int64_t> wante
     }
     const std::optional<int64_t> product = CheckedMul(known, dims[d]);
     if (dims[d] < 0 || !product) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "new_shape[", d, "] = ", dims[d], ": a size, and -1 once, is what it may have"));
+      return absl::InvalidArgumentError(absl::StrCat("new_shape[", d, "] = ", dims[d],
+                                                     ": a size, and -1 once, is what it may have"));
     }
     known = *product;
   }
   if (open >= 0) {
     if (known == 0 || old.num_elements() % known != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a tensor of shape ", old.ToString(),
-                       " cannot be reshaped to a multiple of ", known, " elements"));
+      return absl::InvalidArgumentError(absl::StrCat("a tensor of shape ", old.ToString(),
+                                                     " cannot be reshaped to a multiple of ", known,
+                                                     " elements"));
     }
     dims[open] = old.num_elements() / known;
   }
@@ -92,11 +91,11 @@ absl::Status ReshapeSparse(KernelContext& ctx) {
   const Tensor &indices = ctx.input(0), &old_shape = ctx.input(1), &new_shape = ctx.input(2);
   if (indices.rank() != 2 || old_shape.rank() != 1 || new_shape.rank() != 1 ||
       indices.dim(1) != old_shape.dim(0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input_indices must be a matrix with as many columns as input_shape, a vector, "
-                     "has elements, and new_shape a vector, but their shapes are ",
-                     indices.shape().ToString(), ", ", old_shape.shape().ToString(), " and ",
-                     new_shape.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input_indices must be a matrix with as many columns as input_shape, a vector, "
+        "has elements, and new_shape a vector, but their shapes are ",
+        indices.shape().ToString(), ", ", old_shape.shape().ToString(), " and ",
+        new_shape.shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(const Shape old, Shape::Make(old_shape.values<int64_t>()));
   GYRE_ASSIGN_OR_RETURN(const Shape shape, NewShape(old, new_shape.values<int64_t>()));

@@ -1,4 +1,5 @@
-// SparseReduceSum, SparseReduceMax and their sparse forms: a sparse tensor reduced along dimensions.
+// SparseReduceSum, SparseReduceMax and their sparse forms: a sparse tensor reduced along
+// dimensions.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -66,7 +67,7 @@ struct Combined {
 // By place, the combination of its values.
 template <typename T, bool kMax>
 absl::StatusOr<std::vector<std::pair<int64_t, T>>> Combine(const KernelContext& ctx,
-                                                          const Reduction& reduction) {
+                                                           const Reduction& reduction) {
   using C = Combined<T, kMax>;
   const T* values = ctx.input(1).values<T>().data();
   HashMap<int64_t, size_t> numbers;
@@ -173,8 +174,8 @@ void SumGradient(GradientContext& g) {
   // Axes may be negative.
   const Expr axes = g.op("FloorMod", {given + rank, g.op("Maximum", {rank, b.Int(1)})});
   const Expr ones = OnesLike(Cast(axes, DType::kInt64));
-  const Expr kept = g.builder().Ops("DynamicStitch", {all, axes, shape, ones},
-                                    AttrMap{{"N", int64_t{2}}}, 1)[0];
+  const Expr kept =
+      g.builder().Ops("DynamicStitch", {all, axes, shape, ones}, AttrMap{{"N", int64_t{2}}}, 1)[0];
   const Expr scale = g.op("FloorDiv", {shape, g.op("Maximum", {kept, b.Scalar(DType::kInt64, 1)})});
   const Expr index =
       g.op("FloorDiv", {g.input(0), g.op("Maximum", {scale, b.Scalar(DType::kInt64, 1)})});
@@ -185,8 +186,8 @@ template <bool kMax, typename Set>
 void Add(OpRegistry& ops, absl::string_view name, absl::string_view types, absl::string_view what) {
   constexpr absl::string_view kInputs =
       "(input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32) -> ";
-  const std::string dense = absl::StrCat(name, kInputs, "output: T {keep_dims: bool = false; T: ",
-                                         types, "}");
+  const std::string dense =
+      absl::StrCat(name, kInputs, "output: T {keep_dims: bool = false; T: ", types, "}");
   ops.Add({.schema = dense,
            .doc = absl::StrCat("The ", what, " of a sparse tensor along dimensions, dense."),
            .shape = DenseShape,

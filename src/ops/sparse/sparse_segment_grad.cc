@@ -93,8 +93,9 @@ void GradGradient(GradientContext& g, absl::string_view reduction) {
 template <GatheredCombine kCombine, typename Set>
 void Add(OpRegistry& ops, absl::string_view name, absl::string_view types, GradientFn gradient) {
   const std::string schema = absl::StrCat(
-      name, "Grad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: "
-            "T {T: ",
+      name,
+      "Grad(grad: T, indices: Tidx, segment_ids: Tsegmentids, output_dim0: int32) -> output: "
+      "T {T: ",
       types, "; Tidx: {int32, int64} = int32; Tsegmentids: {int32, int64} = int32}");
   ops.Add({.schema = schema,
            .doc = absl::StrCat("The gradient of ", name, "."),

@@ -8,6 +8,7 @@
 #include "ops/array/integers.h"
 #include "ops/reduction/numeric.h"
 #include "ops/registry.h"
+#include "ops/sparse/row_sums.h"
 #include "ops/sparse/segment_inputs.h"
 
 namespace gyre {
@@ -70,12 +71,12 @@ struct Kernels {
           const int64_t first = at;
           while (at < n && ids[at] == segment) ++at;
           for (int64_t j = 0; j < width; j += kTile) {
-            Accumulator<T> sums[kTile] = {};
             const int64_t columns = std::min(kTile, width - j);
+            Accumulator<T> sums[kTile];
+            std::fill_n(sums, columns, Accumulator<T>{});
             for (int64_t i = first; i < at; ++i) {
               if (i % 4096 == 4095 && !ctx.Poll().ok()) return;
-              const T* row = data + indices[i] * width + j;
-              for (int64_t c = 0; c < columns; ++c) sums[c] += ToAccumulator(row[c]);
+              AddRow(data + indices[i] * width + j, columns, sums);
             }
             const int64_t rows = std::max<int64_t>(1, at - first);
             for (int64_t c = 0; c < columns; ++c)
@@ -113,8 +114,7 @@ void SegmentGradient(GradientContext& g) {
   Expr rows = g.op("GatherV2", {g.grad(), g.input(2), b.Int(0)});
   if (kCombine != GatheredCombine::kSum) {
     const Expr ones = OnesLike(Cast(g.input(2), rows.dtype()));
-    const Expr segments =
-        g.op("GatherV2", {g.output_dims(0), b.Int(0), b.Int(0)});
+    const Expr segments = g.op("GatherV2", {g.output_dims(0), b.Int(0), b.Int(0)});
     const Expr counts = g.op("UnsortedSegmentSum", {ones, g.input(2), segments});
     const Expr share = g.op("GatherV2", {counts, g.input(2), b.Int(0)});
     const Expr divisor = kCombine == GatheredCombine::kMean ? share : g.op("Sqrt", {share});
@@ -126,12 +126,13 @@ void SegmentGradient(GradientContext& g) {
 template <GatheredCombine kCombine, typename Set>
 void Add(OpRegistry& ops, absl::string_view name, absl::string_view types, absl::string_view what) {
   for (const bool has_count : {false, true}) {
-    const std::string schema = absl::StrCat(
-        name, has_count ? "WithNumSegments" : "", "(data: T, indices: Tidx, segment_ids: Tsegmentids",
-        has_count ? ", num_segments: Tnumsegments" : "", ") -> output: T {T: ", types,
-        "; Tidx: {int32, int64} = int32; ",
-        has_count ? "Tnumsegments: {int32, int64} = int32; " : "",
-        "Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false}");
+    const std::string schema =
+        absl::StrCat(name, has_count ? "WithNumSegments" : "",
+                     "(data: T, indices: Tidx, segment_ids: Tsegmentids",
+                     has_count ? ", num_segments: Tnumsegments" : "", ") -> output: T {T: ", types,
+                     "; Tidx: {int32, int64} = int32; ",
+                     has_count ? "Tnumsegments: {int32, int64} = int32; " : "",
+                     "Tsegmentids: {int32, int64} = int32; sparse_gradient: bool = false}");
     ops.Add({.schema = schema,
              .doc = absl::StrCat("The ", what, " of the gathered rows of each segment",
                                  has_count ? ", of which there are so many." : "."),

@@ -29,9 +29,10 @@ absl::Status SliceSparse(KernelContext& ctx) {
   Dims dims;
   for (int64_t d = 0; d < in.rank(); ++d) {
     if (start[d] < 0 || size[d] < 0) {
-      return absl::InvalidArgumentError(absl::StrCat("start and size must not be negative, but "
-                                                     "have ",
-                                                     start[d], " and ", size[d]));
+      return absl::InvalidArgumentError(
+          absl::StrCat("start and size must not be negative, but "
+                       "have ",
+                       start[d], " and ", size[d]));
     }
     dims.push_back(std::min(size[d], std::max<int64_t>(0, in.shape[d] - start[d])));
   }
@@ -70,7 +71,8 @@ absl::Status SliceSparse(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-// Of each value of the whole, the gradient of what it became, in one order; 0 where it was left out.
+// Of each value of the whole, the gradient of what it became, in one order; 0 where it was left
+// out.
 template <typename T>
 struct SliceGradKernel {
   static absl::Status Run(KernelContext& ctx) {

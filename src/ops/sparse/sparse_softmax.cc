@@ -43,8 +43,9 @@ struct SparseSoftmaxKernel {
         const int order = CompareRows(in.row(end - 1), in.row(end), in.rank());
         if (order > 0) {
           return absl::InvalidArgumentError(
-              absl::StrCat("sp_indices must be in row-major order, but row ", end, " comes before "
-                                                                                   "its neighbour"));
+              absl::StrCat("sp_indices must be in row-major order, but row ", end,
+                           " comes before "
+                           "its neighbour"));
         }
         if (CompareRows(in.row(begin), in.row(end), head) != 0) break;
       }
@@ -63,9 +64,9 @@ absl::Status SoftmaxShape(ShapeContext& c) {
 
 void SoftmaxGradient(GradientContext& g) {
   const Expr y = g.output(0);
-  const Expr sums = g.op("SparseReduceSum",
-                         {g.input(0), g.grad() * y, g.input(2), g.builder().Ints({-1})},
-                         AttrMap{{"keep_dims", true}});
+  const Expr sums =
+      g.op("SparseReduceSum", {g.input(0), g.grad() * y, g.input(2), g.builder().Ints({-1})},
+           AttrMap{{"keep_dims", true}});
   g.Add(1, g.op("SparseDenseCwiseAdd", {g.input(0), g.grad(), g.input(2), -sums}) * y);
 }
 

@@ -18,10 +18,9 @@ struct Kernels {
       GYRE_ASSIGN_OR_RETURN(const SparseInput a, SparseInputAt(ctx, 0, 1, 2, "a_"));
       GYRE_ASSIGN_OR_RETURN(const SparseInput b, SparseInputAt(ctx, 3, 4, 5, "b_"));
       if (a.shape != b.shape) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("a_shape and b_shape must be the same, but are ",
-                         Shape::Make(a.shape)->ToString(), " and ",
-                         Shape::Make(b.shape)->ToString()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "a_shape and b_shape must be the same, but are ", Shape::Make(a.shape)->ToString(),
+            " and ", Shape::Make(b.shape)->ToString()));
       }
       const T* x = ctx.input(1).values<T>().data();
       const T* y = ctx.input(4).values<T>().data();
@@ -29,9 +28,7 @@ struct Kernels {
       std::vector<T> values;
       for (int64_t i = 0, j = 0; i < a.n || j < b.n;) {
         if ((i + j) % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-        const int order = i == a.n   ? 1
-                          : j == b.n ? -1
-                                     : CompareRows(a.row(i), b.row(j), a.rank());
+        const int order = i == a.n ? 1 : j == b.n ? -1 : CompareRows(a.row(i), b.row(j), a.rank());
         rows.push_back(order <= 0 ? a.row(i) : b.row(j));
         const T left = order <= 0 ? x[i++] : T{};
         const T right = order >= 0 ? y[j++] : T{};
@@ -70,8 +67,9 @@ absl::Status ExtremaShape(ShapeContext& c) {
 template <bool kMax>
 void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
   const std::string schema = absl::StrCat(
-      name, "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
-            "b_shape: int64) -> output_indices: int64, output_values: T {T: realnumbertype}");
+      name,
+      "(a_indices: int64, a_values: T, a_shape: int64, b_indices: int64, b_values: T, "
+      "b_shape: int64) -> output_indices: int64, output_values: T {T: realnumbertype}");
   ops.Add({.schema = schema,
            .doc = doc,
            .shape = ExtremaShape,

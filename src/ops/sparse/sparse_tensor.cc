@@ -11,20 +11,22 @@ absl::StatusOr<SparseInput> SparseInputAt(const KernelContext& ctx, int indices,
                                           int shape, absl::string_view prefix, bool in_range) {
   const Tensor &i = ctx.input(indices), &v = ctx.input(values), &s = ctx.input(shape);
   if (s.rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(prefix, "shape must be a vector, but its shape "
-                                                           "is ",
+    return absl::InvalidArgumentError(absl::StrCat(prefix,
+                                                   "shape must be a vector, but its shape "
+                                                   "is ",
                                                    s.shape().ToString()));
   }
   if (v.rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat(prefix, "values must be a vector, but its shape "
-                                                           "is ",
+    return absl::InvalidArgumentError(absl::StrCat(prefix,
+                                                   "values must be a vector, but its shape "
+                                                   "is ",
                                                    v.shape().ToString()));
   }
   if (i.rank() != 2 || i.dim(0) != v.dim(0) || i.dim(1) != s.dim(0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        prefix, "indices must have the shape [", v.dim(0), ",", s.dim(0),
-        "], a row for each value with as many elements as the shape, but has ",
-        i.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(prefix, "indices must have the shape [", v.dim(0), ",", s.dim(0),
+                     "], a row for each value with as many elements as the shape, but has ",
+                     i.shape().ToString()));
   }
   const SparseInput sparse{i.values<int64_t>().data(), v.dim(0), s.values<int64_t>()};
   GYRE_RETURN_IF_ERROR(Annotate(Shape::Make(sparse.shape).status(), absl::StrCat(prefix, "shape")));
@@ -60,8 +62,13 @@ absl::StatusOr<std::vector<int64_t>> SortedOrder(const KernelContext& ctx,
   std::vector<int64_t> merged(order.size());
   for (int64_t run = kRun; run < sparse.n; run *= 2) {
     for (int64_t i = 0; i < sparse.n; i += 2 * run) {
-      GYRE_RETURN_IF_ERROR(ctx.Poll());
-      std::merge(at(i), at(i + run), at(i + run), at(i + 2 * run), merged.begin() + i, before);
+      auto a = at(i), b = at(i + run);
+      const auto a_end = b, b_end = at(i + 2 * run);
+      for (int64_t to = i; a != a_end || b != b_end; ++to) {
+        if (to % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+        const bool takes_b = a == a_end || (b != b_end && before(*b, *a));
+        merged[static_cast<size_t>(to)] = takes_b ? *b++ : *a++;
+      }
     }
     order.swap(merged);
   }
@@ -82,7 +89,8 @@ absl::StatusOr<Tensor> ShapeVector(const KernelContext& ctx, absl::Span<const in
 
 Dims StridesOf(absl::Span<const int64_t> shape) {
   Dims strides(shape.size(), 1);
-  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * std::max<int64_t>(1, shape[d]);
+  for (size_t d = shape.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * std::max<int64_t>(1, shape[d]);
   return strides;
 }
 

@@ -44,7 +44,8 @@ absl::StatusOr<std::vector<int64_t>> SortedOrder(const KernelContext& ctx,
 absl::StatusOr<Tensor> NewIndices(const KernelContext& ctx, int64_t n, int64_t rank);
 absl::StatusOr<Tensor> ShapeVector(const KernelContext& ctx, absl::Span<const int64_t> dims);
 
-// Row-major distances of the elements of a dense tensor of this shape. Requirement: it is a Shape's.
+// Row-major distances of the elements of a dense tensor of this shape. Requirement: it is a
+// Shape's.
 Dims StridesOf(absl::Span<const int64_t> shape);
 
 // For shape rules: indices, values and shape at these inputs have ranks 2, 1, 1.

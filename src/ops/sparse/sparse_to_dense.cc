@@ -34,15 +34,15 @@ absl::StatusOr<Tensor> Places(const KernelContext& ctx, const Tensor& indices, i
     for (int d = 0; d < rank; ++d) {
       const int64_t at = index[i * rank + d];
       if (at < 0 || at >= shape.dim(d)) {
-        return absl::InvalidArgumentError(absl::StrCat("indices[", i, ",", d, "] = ", at,
-                                                       " is not in [0, ", shape.dim(d), ")"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("indices[", i, ",", d, "] = ", at, " is not in [0, ", shape.dim(d), ")"));
       }
       place = place * shape.dim(d) + at;
     }
     if (must_rise && i > 0 && place <= places[i - 1]) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "indices[", i, "] is ", place == places[i - 1] ? "repeated" : "out of order",
-          "; indices must be in row-major order"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("indices[", i, "] is ", place == places[i - 1] ? "repeated" : "out of order",
+                       "; indices must be in row-major order"));
     }
     places[i] = place;
   }
@@ -59,14 +59,14 @@ absl::StatusOr<Tensor> PlacesInput(const KernelContext& ctx, const Shape& shape,
   const int64_t n = indices.rank() == 0 ? 1 : indices.dim(0);
   const int64_t width = indices.rank() == 2 ? indices.dim(1) : 1;
   if (width != shape.rank()) {
-    return absl::InvalidArgumentError(absl::StrCat("sparse_indices has ", width,
-                                                   " elements for each value, but output_shape has ",
-                                                   shape.rank()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("sparse_indices has ", width,
+                     " elements for each value, but output_shape has ", shape.rank()));
   }
   if (values.rank() != 0 && !(values.rank() == 1 && values.dim(0) == n)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("sparse_values must be a scalar or a vector of ", n,
-                     " elements, but its shape is ", values.shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat("sparse_values must be a scalar or a vector of ",
+                                                   n, " elements, but its shape is ",
+                                                   values.shape().ToString()));
   }
   if (ctx.input(3).rank() != 0) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -130,7 +130,8 @@ void ToDenseGradient(GradientContext& g) {
     } else {
       // One value for all, or one each: summed where it is the former.
       const Expr is_one = g.op("Equal", {g.op("Size", {g.input_dims(2)}), g.builder().Int(0)});
-      const Expr rows = g.op("SelectV2", {is_one, g.builder().Ints({1, -1}), g.builder().Ints({-1, 1})});
+      const Expr rows =
+          g.op("SelectV2", {is_one, g.builder().Ints({1, -1}), g.builder().Ints({-1, 1})});
       const Expr sums = Sum(Reshape(values, rows), g.builder().Int(1));
       g.Add(2, Reshape(sums, g.input_dims(2)));
     }
@@ -143,22 +144,22 @@ struct DenseAddKernel {
   static absl::Status Run(KernelContext& ctx) {
     const Tensor& shape_in = ctx.input(2);
     if (shape_in.rank() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("a_shape must be a vector, but its shape is ",
-                                                     shape_in.shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a_shape must be a vector, but its shape is ", shape_in.shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(const Shape shape, ctx.ShapeInput(2, "a_shape"));
     const Tensor &indices = ctx.input(0), &values = ctx.input(1);
     if (shape != ctx.input(3).shape()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a_shape must be the shape of b, ", ctx.input(3).shape().ToString(),
-                       ", but is ", shape.ToString()));
+      return absl::InvalidArgumentError(absl::StrCat("a_shape must be the shape of b, ",
+                                                     ctx.input(3).shape().ToString(), ", but is ",
+                                                     shape.ToString()));
     }
     if (values.rank() != 1 || indices.rank() != 2 || indices.dim(0) != values.dim(0) ||
         indices.dim(1) != shape.rank()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a_indices must have the shape [", values.num_elements(), ",", shape.rank(),
-          "] for a_values that are a vector, but has ", indices.shape().ToString(), " for ",
-          values.shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a_indices must have the shape [", values.num_elements(), ",", shape.rank(),
+                       "] for a_values that are a vector, but has ", indices.shape().ToString(),
+                       " for ", values.shape().ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(const Tensor places,
                           indices.dtype() == DType::kInt64

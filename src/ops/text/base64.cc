@@ -1,4 +1,5 @@
-// EncodeBase64 and DecodeBase64, in the alphabet that is safe in addresses of the web (RFC 4648, 5).
+// EncodeBase64 and DecodeBase64, in the alphabet that is safe in addresses of the web (RFC 4648,
+// 5).
 #include <array>
 
 #include "absl/strings/str_cat.h"

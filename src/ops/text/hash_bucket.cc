@@ -54,8 +54,7 @@ void Add(OpRegistry& ops, absl::string_view schema, absl::string_view doc, Kerne
 }  // namespace
 
 void RegisterHashBucket(OpRegistry& ops) {
-  Add(ops,
-      "StringToHashBucketFast(input: string) -> output: int64 {num_buckets: int >= 1}",
+  Add(ops, "StringToHashBucketFast(input: string) -> output: int64 {num_buckets: int >= 1}",
       "The bucket of each string, by FarmHash.", Compute<&Bucket<&FarmFingerprint64>>(),
       fails::Never);
   Add(ops, "StringToHashBucket(string_tensor: string) -> output: int64 {num_buckets: int >= 1}",

@@ -113,14 +113,13 @@ absl::Status CheckSplits(absl::Span<const T> splits, int64_t size) {
   }
   for (size_t i = 1; i < splits.size(); ++i) {
     if (splits[i] < splits[i - 1] || splits[i] > size) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("data_splits[", i, "] = ", splits[i], " is not in [", splits[i - 1], ", ",
-                       size, "]"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "data_splits[", i, "] = ", splits[i], " is not in [", splits[i - 1], ", ", size, "]"));
     }
   }
   if (splits.back() != size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "data_splits must end with the size of data, ", size, ", not ", splits.back()));
+    return absl::InvalidArgumentError(absl::StrCat("data_splits must end with the size of data, ",
+                                                   size, ", not ", splits.back()));
   }
   return absl::OkStatus();
 }

@@ -116,9 +116,9 @@ absl::StatusOr<SegmentIds> SegmentsInput(const KernelContext& ctx) {
   }
   if (ids.rank() > input.rank() ||
       input.shape().dims().subspan(0, ids.rank()) != ids.shape().dims()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the shape of segment_ids, ", ids.shape().ToString(), ", must begin that of inputs, ",
-        input.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the shape of segment_ids, ", ids.shape().ToString(),
+                     ", must begin that of inputs, ", input.shape().ToString()));
   }
   SegmentIds result{std::vector<int64_t>(ids.num_elements()), num_segments};
   GYRE_RETURN_IF_ERROR(VisitType<IndexTypes>(ids.dtype(), [&](auto tag) {
@@ -128,8 +128,8 @@ absl::StatusOr<SegmentIds> SegmentsInput(const KernelContext& ctx) {
   }));
   for (size_t i = 0; i < result.ids.size(); ++i) {
     if (result.ids[i] < num_segments && result.ids[i] >= 0) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "segment_ids[", i, "] = ", result.ids[i], " is not in [0, ", num_segments, ")"));
+    return absl::InvalidArgumentError(absl::StrCat("segment_ids[", i, "] = ", result.ids[i],
+                                                   " is not in [0, ", num_segments, ")"));
   }
   return result;
 }

@@ -71,8 +71,10 @@ void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
 }  // namespace
 
 void RegisterStringCase(OpRegistry& ops) {
-  Add<&ToUpper, &AppendUpper>(ops, "StringUpper", "Each string with its ASCII letters in upper case.");
-  Add<&ToLower, &AppendLower>(ops, "StringLower", "Each string with its ASCII letters in lower case.");
+  Add<&ToUpper, &AppendUpper>(ops, "StringUpper",
+                              "Each string with its ASCII letters in upper case.");
+  Add<&ToLower, &AppendLower>(ops, "StringLower",
+                              "Each string with its ASCII letters in lower case.");
 }
 
 }  // namespace gyre

@@ -1,5 +1,6 @@
 // StringSplit and StringSplitV2: the parts of texts, as a sparse tensor with a row for each text.
 #include <algorithm>
+#include <deque>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -11,7 +12,8 @@
 namespace gyre {
 namespace {
 
-using Parts = std::vector<absl::string_view>;
+// Grows without moving what is there.
+using Parts = std::deque<absl::string_view>;
 
 // At each of the characters `separators`; at none of them, into its bytes.
 void SplitAtAny(absl::string_view text, absl::string_view separators, bool skip_empty,
@@ -59,12 +61,12 @@ void SplitAt(absl::string_view text, absl::string_view separator, int64_t limit,
 
 absl::Status CheckInputs(const KernelContext& ctx, absl::string_view separator) {
   if (ctx.input(0).rank() != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("input must be a vector, but its shape is ",
-                                                   ctx.input(0).shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("input must be a vector, but its shape is ", ctx.input(0).shape().ToString()));
   }
   if (ctx.input(1).rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(separator, " must be a scalar, but its shape is ",
-                                                   ctx.input(1).shape().ToString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        separator, " must be a scalar, but its shape is ", ctx.input(1).shape().ToString()));
   }
   return absl::OkStatus();
 }

@@ -64,9 +64,9 @@ struct SubstrKernel {
                                                      pos.shape().ToString(), " and ",
                                                      len.shape().ToString()));
     }
-    GYRE_ASSIGN_OR_RETURN(const PartialShape known,
-                          shape::BroadcastShapes(PartialShape(input.shape()),
-                                                 PartialShape(pos.shape())));
+    GYRE_ASSIGN_OR_RETURN(
+        const PartialShape known,
+        shape::BroadcastShapes(PartialShape(input.shape()), PartialShape(pos.shape())));
     const Shape shape = *known.ToShape();
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, shape));
     const std::string* texts = input.values<std::string>().data();
@@ -80,8 +80,7 @@ struct SubstrKernel {
     int64_t text = 0, at = 0;
     for (int64_t i = 0; i < out.num_elements(); ++i) {
       if (i % kTextsPerPoll == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-      absl::StatusOr<absl::string_view> part =
-          attrs.Take(texts[text], positions[at], lengths[at]);
+      absl::StatusOr<absl::string_view> part = attrs.Take(texts[text], positions[at], lengths[at]);
       if (!part.ok()) return Annotate(part.status(), absl::StrCat("element ", i));
       if (!mover.AdmitSize(part->size())) return mover.status();
       parts[i].assign(part->data(), part->size());
@@ -121,12 +120,13 @@ absl::Status SubstrShape(ShapeContext& c) {
 }  // namespace
 
 void RegisterSubstr(OpRegistry& ops) {
-  ops.Add({.schema = "Substr(input: string, pos: T, len: T) -> output: string {T: {int32, int64}; "
-                     "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'}",
-           .doc = "Of each string `len` bytes or characters, from `pos` on (negative: from the end).",
-           .shape = SubstrShape,
-           .gradient = NotDifferentiable("strings have no derivative"),
-           .kernel = ForTypes<SubstrKernel, IndexTypes>("T")});
+  ops.Add(
+      {.schema = "Substr(input: string, pos: T, len: T) -> output: string {T: {int32, int64}; "
+                 "unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'}",
+       .doc = "Of each string `len` bytes or characters, from `pos` on (negative: from the end).",
+       .shape = SubstrShape,
+       .gradient = NotDifferentiable("strings have no derivative"),
+       .kernel = ForTypes<SubstrKernel, IndexTypes>("T")});
 }
 
 }  // namespace gyre

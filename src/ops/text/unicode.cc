@@ -191,8 +191,9 @@ absl::StatusOr<std::unique_ptr<CharacterReader>> MakeReader(absl::string_view en
 }
 
 Encoding OutputEncoding(absl::string_view name) {
-  return name == "UTF-8" ? Encoding::kUtf8 : name == "UTF-16-BE" ? Encoding::kUtf16
-                                                                 : Encoding::kUtf32;
+  return name == "UTF-8"       ? Encoding::kUtf8
+         : name == "UTF-16-BE" ? Encoding::kUtf16
+                               : Encoding::kUtf32;
 }
 
 void AppendCharacter(int32_t code, Encoding encoding, std::string& text) {

@@ -30,14 +30,14 @@ struct EncodeKernel {
     const absl::Span<const int32_t> codes = ctx.input(0).values<int32_t>();
     const absl::Span<const Split> splits = ctx.input(1).values<Split>();
     if (splits.empty() || splits[0] != 0 || splits.back() != static_cast<Split>(codes.size())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input_splits must begin with 0 and end with the number of input_values, ",
-          codes.size()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("input_splits must begin with 0 and end with the number of input_values, ",
+                       codes.size()));
     }
     for (size_t i = 1; i < splits.size(); ++i) {
       if (splits[i] < splits[i - 1] || splits[i] > splits.back()) {
-        return absl::InvalidArgumentError(absl::StrCat("input_splits[", i, "] = ", splits[i],
-                                                       " follows ", splits[i - 1]));
+        return absl::InvalidArgumentError(
+            absl::StrCat("input_splits[", i, "] = ", splits[i], " follows ", splits[i - 1]));
       }
     }
     GYRE_ASSIGN_OR_RETURN(

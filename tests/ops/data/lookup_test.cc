@@ -11,7 +11,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
-AttrMap Types(DType key, DType value) { return Attrs({{"key_dtype", key}, {"value_dtype", value}}); }
+AttrMap Types(DType key, DType value) {
+  return Attrs({{"key_dtype", key}, {"value_dtype", value}});
+}
 
 Tensor Text(const std::string& text) { return Tensor::Scalar<std::string>(text); }
 Tensor Texts(std::initializer_list<std::string> values) { return Tensor::Vector(values); }
@@ -58,10 +60,10 @@ TEST(HashTable, HasAnOlderForm) {
   const Tensor table = run.Run("HashTable", {}, Types(DType::kInt32, DType::kFloat));
   run.All("InitializeTable",
           {table, Tensor::Vector<int32_t>({-1, 7}), Tensor::Vector<float>({1.5F, 2.5F})});
-  EXPECT_EQ(run.Run("LookupTableFind",
-                    {table, Tensor::Scalar<int32_t>(-1), Tensor::Scalar<float>(0)})
-                .scalar<float>(),
-            1.5F);
+  EXPECT_EQ(
+      run.Run("LookupTableFind", {table, Tensor::Scalar<int32_t>(-1), Tensor::Scalar<float>(0)})
+          .scalar<float>(),
+      1.5F);
 }
 
 TEST(MutableHashTable, Changes) {
@@ -70,13 +72,13 @@ TEST(MutableHashTable, Changes) {
   run.All("LookupTableInsertV2", {table, Longs({1, 2, 3}), Texts({"a", "b", "c"})});
   run.All("LookupTableInsertV2", {table, Longs({2}), Texts({"B"})});
   run.All("LookupTableRemoveV2", {table, Longs({1, 9})});
-  EXPECT_THAT(Values<std::string>(
-                  run.Run("LookupTableFindV2", {table, Longs({1, 2, 3}), Text("?")})),
-              ElementsAre("?", "B", "c"));
+  EXPECT_THAT(
+      Values<std::string>(run.Run("LookupTableFindV2", {table, Longs({1, 2, 3}), Text("?")})),
+      ElementsAre("?", "B", "c"));
   // A default of its own for each key.
-  EXPECT_THAT(Values<std::string>(run.Run("LookupTableFindV2",
-                                          {table, Longs({1, 2}), Texts({"x", "y"})})),
-              ElementsAre("x", "B"));
+  EXPECT_THAT(
+      Values<std::string>(run.Run("LookupTableFindV2", {table, Longs({1, 2}), Texts({"x", "y"})})),
+      ElementsAre("x", "B"));
   auto all = run.All("LookupTableExportV2", {table},
                      Attrs({{"Tkeys", DType::kInt64}, {"Tvalues", DType::kString}}));
   std::vector<int64_t> keys = Values<int64_t>(all[0]);
@@ -110,8 +112,8 @@ TEST(MutableHashTable, HoldsTensors) {
   const Tensor table = run.Run("MutableHashTableOfTensorsV2", {}, attrs);
   const Tensor rows = Tensor::FromValues<float>({1, 2, 3, 4}, ShapeOf({2, 2}));
   run.All("LookupTableInsertV2", {table, Texts({"a", "b"}), rows});
-  const Tensor found = run.Run("LookupTableFindV2", {table, Texts({"b", "x"}),
-                                                     Tensor::Vector<float>({0, -1})});
+  const Tensor found =
+      run.Run("LookupTableFindV2", {table, Texts({"b", "x"}), Tensor::Vector<float>({0, -1})});
   EXPECT_EQ(found.shape(), ShapeOf({2, 2}));
   EXPECT_THAT(Values<float>(found), ElementsAre(3, 4, 0, -1));
 }
@@ -123,10 +125,10 @@ TEST(DenseHashTable, ReservesTwoKeys) {
   run.All("LookupTableInsertV2", {table, Longs({5}), Longs({50})});
   EXPECT_THAT(Values<int64_t>(run.Run("LookupTableFindV2", {table, Longs({5, 6}), Long(0)})),
               ElementsAre(50, 0));
-  EXPECT_TRUE(IsInvalid(run.Error("LookupTableInsertV2", {table, Longs({-1}), Longs({0})}),
-                        "empty_key"));
   EXPECT_TRUE(
-      IsInvalid(run.Error("AnonymousMutableDenseHashTable", {Long(1), Long(1)}, attrs), "different"));
+      IsInvalid(run.Error("LookupTableInsertV2", {table, Longs({-1}), Longs({0})}), "empty_key"));
+  EXPECT_TRUE(IsInvalid(run.Error("AnonymousMutableDenseHashTable", {Long(1), Long(1)}, attrs),
+                        "different"));
 }
 
 TEST(TableFromFile, ReadsColumnsLinesAndNumbers) {
@@ -147,9 +149,8 @@ TEST(TableFromFile, ReadsColumnsLinesAndNumbers) {
       ElementsAre(5, 3));
   const Tensor lines = table(DType::kInt64, DType::kString);
   ASSERT_TRUE(fill(lines, -1, -2, 2).ok());
-  EXPECT_THAT(
-      Values<std::string>(run.Run("LookupTableFindV2", {lines, Longs({1, 2}), Text("?")})),
-      ElementsAre("bee\t4", "?"));
+  EXPECT_THAT(Values<std::string>(run.Run("LookupTableFindV2", {lines, Longs({1, 2}), Text("?")})),
+              ElementsAre("bee\t4", "?"));
   EXPECT_TRUE(IsInvalid(fill(table(DType::kString, DType::kInt64), 0, 0).status(), "not a int64"));
   EXPECT_TRUE(IsInvalid(fill(table(DType::kString, DType::kInt64), 0, 7).status(), "column 7"));
   EXPECT_TRUE(IsInvalid(fill(table(DType::kInt64, DType::kString), -1, -2, 9).status(), "3 lines"));

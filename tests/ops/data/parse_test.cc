@@ -35,13 +35,14 @@ absl::StatusOr<std::vector<Tensor>> Parse(Tensor serialized, const Wanted& wante
   std::vector<Tensor> inputs = {std::move(serialized), Texts({}), Texts(wanted.sparse),
                                 Texts(wanted.dense), Texts(wanted.ragged)};
   inputs.insert(inputs.end(), wanted.defaults.begin(), wanted.defaults.end());
-  return run.Try("ParseExampleV2", std::move(inputs),
-                 Attrs({{"Tdense", wanted.dense_types},
-                        {"num_sparse", static_cast<int64_t>(wanted.sparse.size())},
-                        {"sparse_types", wanted.sparse_types},
-                        {"ragged_value_types", wanted.ragged_types},
-                        {"ragged_split_types", std::vector<DType>(wanted.ragged.size(), DType::kInt64)},
-                        {"dense_shapes", wanted.shapes}}));
+  return run.Try(
+      "ParseExampleV2", std::move(inputs),
+      Attrs({{"Tdense", wanted.dense_types},
+             {"num_sparse", static_cast<int64_t>(wanted.sparse.size())},
+             {"sparse_types", wanted.sparse_types},
+             {"ragged_value_types", wanted.ragged_types},
+             {"ragged_split_types", std::vector<DType>(wanted.ragged.size(), DType::kInt64)},
+             {"dense_shapes", wanted.shapes}}));
 }
 
 TEST(ParseExample, MakesSparseDenseAndRaggedTensors) {
@@ -101,31 +102,31 @@ TEST(DecodeRaw, TurnsBytesRound) {
   AttrMap big = little;
   big.Set("little_endian", false);
   EXPECT_THAT(Values<uint16_t>(Eval("DecodeRaw", {bytes}, big)), ElementsAre(258, 772));
-  EXPECT_THAT(Values<uint8_t>(Eval("DecodePaddedRaw",
-                                   {Texts({"\1\2\3", "\4"}), Tensor::Scalar<int32_t>(2)},
-                                   Attrs({{"out_type", DType::kUint8}}))),
-              ElementsAre(1, 2, 4, 0));
+  EXPECT_THAT(
+      Values<uint8_t>(Eval("DecodePaddedRaw", {Texts({"\1\2\3", "\4"}), Tensor::Scalar<int32_t>(2)},
+                           Attrs({{"out_type", DType::kUint8}}))),
+      ElementsAre(1, 2, 4, 0));
   EXPECT_TRUE(IsInvalid(EvalError("DecodeRaw", {Texts({"a", "bc"})}, little), "same size"));
 }
 
 TEST(DecodeCsv, KnowsQuotesAndDefaults) {
   ResourceRun run;
   const Tensor required = Tensor::FromValues<std::string>({}, ShapeOf({0}));
-  const std::vector<Tensor> inputs = {
-      Texts({"1,a b,\"x,\"\"y\"\"\"", "2,,z"}), Tensor::Vector<int32_t>({0}), Texts({"d"}), required};
+  const std::vector<Tensor> inputs = {Texts({"1,a b,\"x,\"\"y\"\"\"", "2,,z"}),
+                                      Tensor::Vector<int32_t>({0}), Texts({"d"}), required};
   const auto fields = run.All("DecodeCSV", inputs);
   EXPECT_THAT(Values<int32_t>(fields[0]), ElementsAre(1, 2));
   EXPECT_THAT(Values<std::string>(fields[1]), ElementsAre("a b", "d"));
   EXPECT_THAT(Values<std::string>(fields[2]), ElementsAre("x,\"y\"", "z"));
-  const auto selected = run.All(
-      "DecodeCSV", {Texts({"1,2,3", "4,5,6"}), Tensor::Vector<float>({0}), Tensor::Vector<int32_t>({0})},
-      Attrs({{"select_cols", std::vector<int64_t>{0, 2}}}));
+  const auto selected =
+      run.All("DecodeCSV",
+              {Texts({"1,2,3", "4,5,6"}), Tensor::Vector<float>({0}), Tensor::Vector<int32_t>({0})},
+              Attrs({{"select_cols", std::vector<int64_t>{0, 2}}}));
   EXPECT_THAT(Values<float>(selected[0]), ElementsAre(1, 4));
   EXPECT_THAT(Values<int32_t>(selected[1]), ElementsAre(3, 6));
   EXPECT_TRUE(IsInvalid(run.Error("DecodeCSV", {Texts({"1,2"}), Tensor::Vector<int32_t>({0})}),
                         "expect 1 fields"));
-  EXPECT_TRUE(
-      IsInvalid(run.Error("DecodeCSV", {Texts({""}), required}), "required but missing"));
+  EXPECT_TRUE(IsInvalid(run.Error("DecodeCSV", {Texts({""}), required}), "required but missing"));
 }
 
 TEST(SerializeTensor, WritesWhatItReads) {
@@ -140,13 +141,18 @@ TEST(SerializeTensor, WritesWhatItReads) {
   EXPECT_EQ(again.shape(), matrix.shape());
   EXPECT_THAT(Values<int32_t>(again), ElementsAre(1, 2, 3, 4));
   const Tensor texts = Eval("SerializeTensor", {Texts({"a", "bc"})});
-  EXPECT_EQ(texts.scalar<std::string>(), "\x08\x07\x12\x04\x12\x02\x08\x02" "B\x01" "aB\x02" "bc");
-  EXPECT_THAT(Values<std::string>(Eval("ParseTensor", {texts}, Attrs({{"out_type", DType::kString}}))),
-              ElementsAre("a", "bc"));
+  EXPECT_EQ(texts.scalar<std::string>(),
+            "\x08\x07\x12\x04\x12\x02\x08\x02"
+            "B\x01"
+            "aB\x02"
+            "bc");
+  EXPECT_THAT(
+      Values<std::string>(Eval("ParseTensor", {texts}, Attrs({{"out_type", DType::kString}}))),
+      ElementsAre("a", "bc"));
   EXPECT_TRUE(IsInvalid(EvalError("ParseTensor", {texts}, ints), "type mismatch"));
   // float_val: 1.5, for all of three elements.
-  const Tensor filled =
-      Tensor::Scalar<std::string>(std::string("\x08\x01\x12\x04\x12\x02\x08\x03\x2d\0\0\xc0\x3f", 13));
+  const Tensor filled = Tensor::Scalar<std::string>(
+      std::string("\x08\x01\x12\x04\x12\x02\x08\x03\x2d\0\0\xc0\x3f", 13));
   EXPECT_THAT(Values<float>(Eval("ParseTensor", {filled}, Attrs({{"out_type", DType::kFloat}}))),
               ElementsAre(1.5F, 1.5F, 1.5F));
 }

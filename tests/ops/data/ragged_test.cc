@@ -23,18 +23,17 @@ AttrMap Partitions(std::vector<std::string> types) {
 
 TEST(RaggedToTensor, FillsUpAndCutsOff) {
   const Tensor zero = Tensor::Scalar<int32_t>(0);
-  EXPECT_THAT(Values<int32_t>(Eval("RaggedTensorToTensor",
-                                   {Longs({-1, 2}), Ints({1, 2, 3, 4, 5}), zero, Longs({0, 3, 3, 5})},
-                                   Partitions({"ROW_SPLITS"}))),
-              ElementsAre(1, 2, 0, 0, 4, 5));
-  const Tensor wide =
-      Eval("RaggedTensorToTensor",
-           {Tensor::Scalar<int64_t>(-1), Ints({1, 2, 3, 4, 5, 6}, {3, 2}), Ints({8, 9}),
-            Tensor::Scalar<int64_t>(4), Longs({0, 0, 2})},
-           Partitions({"FIRST_DIM_SIZE", "VALUE_ROWIDS"}));
+  EXPECT_THAT(
+      Values<int32_t>(Eval("RaggedTensorToTensor",
+                           {Longs({-1, 2}), Ints({1, 2, 3, 4, 5}), zero, Longs({0, 3, 3, 5})},
+                           Partitions({"ROW_SPLITS"}))),
+      ElementsAre(1, 2, 0, 0, 4, 5));
+  const Tensor wide = Eval("RaggedTensorToTensor",
+                           {Tensor::Scalar<int64_t>(-1), Ints({1, 2, 3, 4, 5, 6}, {3, 2}),
+                            Ints({8, 9}), Tensor::Scalar<int64_t>(4), Longs({0, 0, 2})},
+                           Partitions({"FIRST_DIM_SIZE", "VALUE_ROWIDS"}));
   EXPECT_EQ(wide.shape(), ShapeOf({4, 2, 2}));
-  EXPECT_THAT(Values<int32_t>(wide),
-              ElementsAre(1, 2, 3, 4, 8, 9, 8, 9, 5, 6, 8, 9, 8, 9, 8, 9));
+  EXPECT_THAT(Values<int32_t>(wide), ElementsAre(1, 2, 3, 4, 8, 9, 8, 9, 5, 6, 8, 9, 8, 9, 8, 9));
   EXPECT_THAT(Values<int32_t>(Eval("RaggedTensorToTensor",
                                    {Longs({3, 2, -1}), Ints({1, 2, 3, 4}), zero, Longs({0, 2, 3}),
                                     Longs({0, 1, 3, 4})},
@@ -43,9 +42,9 @@ TEST(RaggedToTensor, FillsUpAndCutsOff) {
 }
 
 TEST(RaggedToSparse, CountsInnerDimensions) {
-  const auto sparse = All("RaggedTensorToSparse",
-                          {Longs({0, 2, 2, 3}), Ints({1, 2, 3, 4, 5, 6}, {3, 2})},
-                          Attrs({{"RAGGED_RANK", int64_t{1}}}));
+  const auto sparse =
+      All("RaggedTensorToSparse", {Longs({0, 2, 2, 3}), Ints({1, 2, 3, 4, 5, 6}, {3, 2})},
+          Attrs({{"RAGGED_RANK", int64_t{1}}}));
   EXPECT_THAT(Values<int64_t>(sparse[0]),
               ElementsAre(0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 2, 0, 0, 2, 0, 1));
   EXPECT_THAT(Values<int64_t>(sparse[2]), ElementsAre(3, 2, 2));
@@ -53,8 +52,7 @@ TEST(RaggedToSparse, CountsInnerDimensions) {
 
 TEST(RaggedGather, ByScalarsVectorsAndMatrices) {
   const auto gather = [](Tensor indices, int64_t rank) {
-    return All("RaggedGather",
-               {Longs({0, 3, 3, 5}), Ints({1, 2, 3, 4, 5}), std::move(indices)},
+    return All("RaggedGather", {Longs({0, 3, 3, 5}), Ints({1, 2, 3, 4, 5}), std::move(indices)},
                Attrs({{"PARAMS_RAGGED_RANK", int64_t{1}}, {"OUTPUT_RAGGED_RANK", rank}}));
   };
   const auto rows = gather(Ints({2, 0, 1}), 1);
@@ -78,10 +76,10 @@ TEST(RaggedRange, GoesUpAndDown) {
 TEST(RaggedVariant, RowsComeTogetherAgain) {
   ResourceRun run;
   // [[[1], [2, 3]], [], [[4]]]
-  const Tensor outer = Longs({0, 2, 2, 3}), inner = Longs({0, 1, 3, 4}), values = Ints({1, 2, 3, 4});
-  const Tensor rows =
-      run.Run("RaggedTensorToVariant", {outer, inner, values},
-              Attrs({{"RAGGED_RANK", int64_t{2}}, {"batched_input", true}}));
+  const Tensor outer = Longs({0, 2, 2, 3}), inner = Longs({0, 1, 3, 4}),
+               values = Ints({1, 2, 3, 4});
+  const Tensor rows = run.Run("RaggedTensorToVariant", {outer, inner, values},
+                              Attrs({{"RAGGED_RANK", int64_t{2}}, {"batched_input", true}}));
   EXPECT_EQ(rows.shape(), ShapeOf({3}));
   const auto whole = run.All("RaggedTensorFromVariant", {rows},
                              Attrs({{"input_ragged_rank", int64_t{-1}},
@@ -91,11 +89,13 @@ TEST(RaggedVariant, RowsComeTogetherAgain) {
   EXPECT_THAT(Values<int64_t>(whole[1]), ElementsAre(0, 1, 3, 4));
   EXPECT_THAT(Values<int32_t>(whole[2]), ElementsAre(1, 2, 3, 4));
   // Through a list, a row by itself.
-  const Tensor list = run.Run("TensorListFromTensor", {rows, Tensor::FromValues<int32_t>({}, ShapeOf({0}))},
-                              Attrs({{"element_dtype", DType::kVariant}}));
-  const Tensor first = run.Run("TensorListGetItem",
-                               {list, Tensor::Scalar<int32_t>(0), Tensor::FromValues<int32_t>({}, ShapeOf({0}))},
-                               Attrs({{"element_dtype", DType::kVariant}}));
+  const Tensor list =
+      run.Run("TensorListFromTensor", {rows, Tensor::FromValues<int32_t>({}, ShapeOf({0}))},
+              Attrs({{"element_dtype", DType::kVariant}}));
+  const Tensor first =
+      run.Run("TensorListGetItem",
+              {list, Tensor::Scalar<int32_t>(0), Tensor::FromValues<int32_t>({}, ShapeOf({0}))},
+              Attrs({{"element_dtype", DType::kVariant}}));
   const auto row = run.All("RaggedTensorFromVariant", {first},
                            Attrs({{"input_ragged_rank", int64_t{1}},
                                   {"output_ragged_rank", int64_t{1}},

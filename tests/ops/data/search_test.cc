@@ -48,25 +48,23 @@ TEST(Roll, MovesAlongSeveralAxes) {
   const Tensor x = Ints({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_THAT(Values<int32_t>(Eval("Roll", {x, Ints({1, -1}, {2}), Ints({0, 1}, {2})})),
               ElementsAre(5, 6, 4, 2, 3, 1));
-  EXPECT_THAT(Values<int32_t>(Eval("Roll", {x, Int(-7), Int(-1)})),
-              ElementsAre(2, 3, 1, 5, 6, 4));
+  EXPECT_THAT(Values<int32_t>(Eval("Roll", {x, Int(-7), Int(-1)})), ElementsAre(2, 3, 1, 5, 6, 4));
   EXPECT_TRUE(IsInvalid(EvalError("Roll", {x, Int(1), Int(2)}), "axis"));
 }
 
 TEST(Bincount, OfVectorsRowsRaggedAndSparse) {
   EXPECT_THAT(Values<float>(Eval("Bincount", {Ints({1, 1, 5}, {3}), Int(3), Floats({.5F, 1, 2})})),
               ElementsAre(0, 1.5F, 0));
-  EXPECT_THAT(Values<float>(Eval("DenseBincount",
-                                 {Ints({1, 1, 5, 0, 2, 2}, {2, 3}), Int(3), Floats({})},
-                                 Attrs({{"binary_output", true}}))),
-              ElementsAre(0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(
+      Values<float>(Eval("DenseBincount", {Ints({1, 1, 5, 0, 2, 2}, {2, 3}), Int(3), Floats({})},
+                         Attrs({{"binary_output", true}}))),
+      ElementsAre(0, 1, 0, 1, 0, 1));
   EXPECT_THAT(Values<float>(Eval("RaggedBincount", {Longs({0, 2, 2, 3}, {4}), Ints({1, 1, 0}, {3}),
                                                     Int(2), Floats({.5F, 1, 2})})),
               ElementsAre(0, 1.5F, 0, 0, 2, 0));
-  EXPECT_THAT(
-      Values<float>(Eval("SparseBincount", {Longs({0, 0, 2, 1}, {2, 2}), Ints({1, 0}, {2}),
-                                            Longs({3, 2}, {2}), Int(2), Floats({.5F, 1})})),
-      ElementsAre(0, .5F, 0, 0, 1, 0));
+  EXPECT_THAT(Values<float>(Eval("SparseBincount", {Longs({0, 0, 2, 1}, {2, 2}), Ints({1, 0}, {2}),
+                                                    Longs({3, 2}, {2}), Int(2), Floats({.5F, 1})})),
+              ElementsAre(0, .5F, 0, 0, 1, 0));
   EXPECT_TRUE(
       IsInvalid(EvalError("DenseBincount", {Ints({-1}, {1}), Int(2), Floats({})}), "negative"));
 }
@@ -84,29 +82,29 @@ TEST(Histogram, CountsBelowAndAboveAtTheEnds) {
   EXPECT_THAT(Values<int32_t>(Eval("HistogramFixedWidth",
                                    {Floats({-1, 0, 1.5F, 2, 5, 15}), Floats({0, 5}), Int(5)})),
               ElementsAre(2, 1, 1, 0, 2));
-  EXPECT_THAT(Values<int32_t>(Eval("HistogramFixedWidth", {Ints({-1, 0, 1, 2, 5, 15}, {6}),
-                                                           Ints({0, 5}, {2}), Int(3)})),
+  EXPECT_THAT(Values<int32_t>(Eval("HistogramFixedWidth",
+                                   {Ints({-1, 0, 1, 2, 5, 15}, {6}), Ints({0, 5}, {2}), Int(3)})),
               ElementsAre(3, 1, 2));
 }
 
 TEST(InTopK, IsFalseWhereNumbersAreNotFinite) {
   const Tensor predictions = Tensor::FromValues<float>(
-      {.1F, .3F, .2F, .1F, .1F, .1F, 1, std::numeric_limits<float>::infinity(), 0}, ShapeOf({3, 3}));
+      {.1F, .3F, .2F, .1F, .1F, .1F, 1, std::numeric_limits<float>::infinity(), 0},
+      ShapeOf({3, 3}));
   EXPECT_THAT(Values<bool>(Eval("InTopKV2", {predictions, Ints({2, 0, 0}, {3}), Int(1)})),
               ElementsAre(false, true, false));
-  EXPECT_THAT(Values<bool>(Eval("InTopK", {predictions, Ints({5, 0, 2}, {3})},
-                                Attrs({{"k", int64_t{2}}}))),
-              ElementsAre(false, true, false));
+  EXPECT_THAT(
+      Values<bool>(Eval("InTopK", {predictions, Ints({5, 0, 2}, {3})}, Attrs({{"k", int64_t{2}}}))),
+      ElementsAre(false, true, false));
 }
 
 TEST(EditDistance, ComparesTheSequencesOfSparseTensors) {
-  const std::vector<Tensor> inputs = {
-      Longs({0, 0, 0, 1, 0, 0}, {2, 3}),
-      Texts({"a", "b"}),
-      Longs({2, 1, 1}, {3}),
-      Longs({0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0}, {4, 3}),
-      Texts({"a", "b", "c", "a"}),
-      Longs({2, 2, 2}, {3})};
+  const std::vector<Tensor> inputs = {Longs({0, 0, 0, 1, 0, 0}, {2, 3}),
+                                      Texts({"a", "b"}),
+                                      Longs({2, 1, 1}, {3}),
+                                      Longs({0, 1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0}, {4, 3}),
+                                      Texts({"a", "b", "c", "a"}),
+                                      Longs({2, 2, 2}, {3})};
   const float inf = std::numeric_limits<float>::infinity();
   EXPECT_THAT(Values<float>(Eval("EditDistance", inputs)), ElementsAre(inf, 1, .5F, 1));
   EXPECT_THAT(Values<float>(Eval("EditDistance", inputs, Attrs({{"normalize", false}}))),

@@ -65,14 +65,13 @@ TEST(SparseToDense, OfScalarsVectorsAndMatrices) {
 }
 
 TEST(SparseParts, AreSlicedSplitJoinedAndReordered) {
-  const auto slice = All("SparseSlice", {Indices(), Vals(), Dense34(), Longs({0, 1}, {2}),
-                                         Longs({3, 5}, {2})});
+  const auto slice =
+      All("SparseSlice", {Indices(), Vals(), Dense34(), Longs({0, 1}, {2}), Longs({3, 5}, {2})});
   EXPECT_THAT(Values<int64_t>(slice[0]), ElementsAre(0, 1, 2, 0));
   EXPECT_THAT(Values<float>(slice[1]), ElementsAre(2, 3));
   EXPECT_THAT(Values<int64_t>(slice[2]), ElementsAre(3, 3));
-  const auto split =
-      All("SparseSplit", {Tensor::Scalar<int64_t>(1), Indices(), Vals(), Dense34()},
-          Attrs({{"num_split", int64_t{3}}}));
+  const auto split = All("SparseSplit", {Tensor::Scalar<int64_t>(1), Indices(), Vals(), Dense34()},
+                         Attrs({{"num_split", int64_t{3}}}));
   EXPECT_THAT(Values<int64_t>(split[0]), ElementsAre(0, 0, 2, 1));
   EXPECT_THAT(Values<float>(split[3]), ElementsAre(1, 3));
   EXPECT_THAT(Values<float>(split[4]), ElementsAre(2));
@@ -83,8 +82,7 @@ TEST(SparseParts, AreSlicedSplitJoinedAndReordered) {
           Attrs({{"N", int64_t{2}}, {"concat_dim", int64_t{-1}}}));
   EXPECT_THAT(Values<float>(joined[1]), ElementsAre(1, 2, 1, 2, 3, 3));
   EXPECT_THAT(Values<int64_t>(joined[2]), ElementsAre(3, 8));
-  const auto ordered =
-      All("SparseReorder", {Longs({2, 1, 0, 2, 0, 0}, {3, 2}), Vals(), Dense34()});
+  const auto ordered = All("SparseReorder", {Longs({2, 1, 0, 2, 0, 0}, {3, 2}), Vals(), Dense34()});
   EXPECT_THAT(Values<float>(ordered[1]), ElementsAre(3, 2, 1));
   const auto reshaped = All("SparseReshape", {Indices(), Dense34(), Longs({2, -1}, {2})});
   EXPECT_THAT(Values<int64_t>(reshaped[0]), ElementsAre(0, 0, 0, 2, 1, 3));
@@ -92,8 +90,8 @@ TEST(SparseParts, AreSlicedSplitJoinedAndReordered) {
 }
 
 TEST(SparseReduce, AlongAxesNoneAndAll) {
-  EXPECT_THAT(Values<float>(Eval("SparseReduceMax", {Indices(), Floats({-1, -2, 3}), Dense34(),
-                                                     Ints({1})})),
+  EXPECT_THAT(Values<float>(
+                  Eval("SparseReduceMax", {Indices(), Floats({-1, -2, 3}), Dense34(), Ints({1})})),
               ElementsAre(-1, 0, 3));
   EXPECT_THAT(Values<float>(Eval("SparseReduceSum", {Indices(), Vals(), Dense34(), Ints({})})),
               ElementsAre(1, 0, 2, 0, 0, 0, 0, 0, 0, 3, 0, 0));
@@ -108,15 +106,13 @@ TEST(SparseReduce, AlongAxesNoneAndAll) {
 
 TEST(SparseValues, MeetDenseAndSparseOnes) {
   const Tensor row = Floats({1, 2, 4, 8});
-  EXPECT_THAT(
-      Values<float>(Eval("SparseDenseCwiseDiv", {Indices(), Vals(), Dense34(), row})),
-      ElementsAre(1, .5F, 1.5F));
-  EXPECT_THAT(
-      Values<float>(Eval("SparseDenseCwiseAdd", {Indices(), Vals(), Dense34(), row})),
-      ElementsAre(2, 6, 5));
-  const auto larger = All("SparseSparseMaximum", {Indices(), Vals(), Dense34(),
-                                                  Longs({0, 0, 1, 1}, {2, 2}), Floats({5, -4}),
-                                                  Dense34()});
+  EXPECT_THAT(Values<float>(Eval("SparseDenseCwiseDiv", {Indices(), Vals(), Dense34(), row})),
+              ElementsAre(1, .5F, 1.5F));
+  EXPECT_THAT(Values<float>(Eval("SparseDenseCwiseAdd", {Indices(), Vals(), Dense34(), row})),
+              ElementsAre(2, 6, 5));
+  const auto larger =
+      All("SparseSparseMaximum",
+          {Indices(), Vals(), Dense34(), Longs({0, 0, 1, 1}, {2, 2}), Floats({5, -4}), Dense34()});
   EXPECT_THAT(Values<int64_t>(larger[0]), ElementsAre(0, 0, 0, 2, 1, 1, 2, 1));
   EXPECT_THAT(Values<float>(larger[1]), ElementsAre(5, 2, 0, 3));
   EXPECT_THAT(Values<float>(Eval("SparseSoftmax", {Indices(), Floats({0, 0, 7}), Dense34()})),
@@ -124,8 +120,8 @@ TEST(SparseValues, MeetDenseAndSparseOnes) {
 }
 
 TEST(SparseFillEmptyRows, SaysWhereValuesWent) {
-  const auto filled = All("SparseFillEmptyRows",
-                          {Indices(), Vals(), Dense34(), Tensor::Scalar<float>(9)});
+  const auto filled =
+      All("SparseFillEmptyRows", {Indices(), Vals(), Dense34(), Tensor::Scalar<float>(9)});
   EXPECT_THAT(Values<int64_t>(filled[0]), ElementsAre(0, 0, 0, 2, 1, 0, 2, 1));
   EXPECT_THAT(Values<float>(filled[1]), ElementsAre(1, 2, 9, 3));
   EXPECT_THAT(Values<bool>(filled[2]), ElementsAre(false, true, false));

@@ -74,9 +74,10 @@ TEST(Substr, CountsBytesOrCharacters) {
   EXPECT_THAT(Strings(Eval("Substr", {Texts({"hello", "world"}), Ints({-3, 1}), Ints({2, -1})})),
               ElementsAre("ll", "orld"));
   const AttrMap characters = Attrs({{"unit", std::string("UTF8_CHAR")}});
-  EXPECT_THAT(Strings(Eval("Substr", {Texts({"h\u00e9llo\u20ac", "ab"}), Ints({1, -2}), Ints({3, 9})},
-                           characters)),
-              ElementsAre("\u00e9ll", "ab"));
+  EXPECT_THAT(
+      Strings(Eval("Substr", {Texts({"h\u00e9llo\u20ac", "ab"}), Ints({1, -2}), Ints({3, 9})},
+                   characters)),
+      ElementsAre("\u00e9ll", "ab"));
   const Tensor column = Tensor::FromValues<std::string>({"abc", "def"}, ShapeOf({2, 1}));
   EXPECT_THAT(Strings(Eval("Substr", {column, Ints({0, 1}), Ints({1, 2})})),
               ElementsAre("a", "bc", "d", "ef"));
@@ -87,8 +88,9 @@ TEST(Substr, CountsBytesOrCharacters) {
 
 TEST(ReduceJoin, JoinsAlongAxesInTheirOrder) {
   const Tensor square = Tensor::FromValues<std::string>({"a", "b", "c", "d"}, ShapeOf({2, 2}));
-  EXPECT_THAT(Strings(Eval("ReduceJoin", {square, Ints({0})}, Attrs({{"separator", std::string("-")}}))),
-              ElementsAre("a-c", "b-d"));
+  EXPECT_THAT(
+      Strings(Eval("ReduceJoin", {square, Ints({0})}, Attrs({{"separator", std::string("-")}}))),
+      ElementsAre("a-c", "b-d"));
   EXPECT_THAT(Strings(Eval("ReduceJoin", {square, Ints({0, 1})})), ElementsAre("abcd"));
   EXPECT_THAT(Strings(Eval("ReduceJoin", {square, Ints({1, 0})})), ElementsAre("acbd"));
   EXPECT_THAT(Strings(Eval("ReduceJoin", {square, Ints({})})), ElementsAre("a", "b", "c", "d"));
@@ -112,9 +114,8 @@ TEST(NGrams, ArePaddedAndKept) {
   const std::vector<Tensor> inputs = {Texts({"a", "b", "c", "d", "e"}),
                                       Tensor::Vector<int64_t>({0, 3, 3, 4, 5})};
   const auto padded = All("StringNGrams", inputs, NGrams({2, 3}, 1, false));
-  EXPECT_THAT(Strings(padded[0]),
-              ElementsAre("L|a", "a|b", "b|c", "c|R", "L|a|b", "a|b|c", "b|c|R", "L|R", "L|d",
-                          "d|R", "L|d|R", "L|e", "e|R", "L|e|R"));
+  EXPECT_THAT(Strings(padded[0]), ElementsAre("L|a", "a|b", "b|c", "c|R", "L|a|b", "a|b|c", "b|c|R",
+                                              "L|R", "L|d", "d|R", "L|d|R", "L|e", "e|R", "L|e|R"));
   EXPECT_THAT(Values<int64_t>(padded[1]), ElementsAre(0, 7, 8, 11, 14));
   EXPECT_THAT(Strings(All("StringNGrams", inputs, NGrams({3}, -1, false))[0]),
               ElementsAre("L|L|a", "L|a|b", "a|b|c", "b|c|R", "c|R|R", "L|L|R", "L|R|R", "L|L|d",
@@ -124,8 +125,10 @@ TEST(NGrams, ArePaddedAndKept) {
 }
 
 TEST(UnicodeDecode, ReplacesWhatIsMalformed) {
-  const Tensor texts = Texts({"a\xff" "b", "\xe2\x82", "\xe2\x82x", "\xf0\x9f\x98\x80!",
-                              "\xed\xa0\x80", "\xc0\x80", "\x01z"});
+  const Tensor texts =
+      Texts({"a\xff"
+             "b",
+             "\xe2\x82", "\xe2\x82x", "\xf0\x9f\x98\x80!", "\xed\xa0\x80", "\xc0\x80", "\x01z"});
   const auto decode = [&](const std::string& errors) {
     return All("UnicodeDecodeWithOffsets", {texts},
                Attrs({{"input_encoding", std::string("UTF-8")}, {"errors", errors}}));
@@ -158,9 +161,9 @@ TEST(UnicodeDecode, KnowsOtherEncodings) {
   EXPECT_THAT(decode("SHIFT-JIS", "\x83\x65x\x80\xe9"), ElementsAre(12486, 120, 65533, 65533));
   EXPECT_THAT(decode("windows-1252", "\x80"), ElementsAre(8364));
   ResourceRun run;
-  EXPECT_TRUE(IsInvalid(run.Error("UnicodeDecode", {Texts({"a"})},
-                                  Attrs({{"input_encoding", std::string("foo")}})),
-                        "foo"));
+  EXPECT_TRUE(IsInvalid(
+      run.Error("UnicodeDecode", {Texts({"a"})}, Attrs({{"input_encoding", std::string("foo")}})),
+      "foo"));
 }
 
 TEST(UnicodeEncode, MakesTexts) {
@@ -169,7 +172,8 @@ TEST(UnicodeEncode, MakesTexts) {
                                       Tensor::Vector<int64_t>({0, 3, 8})};
   EXPECT_THAT(Strings(Eval("UnicodeEncode", inputs, utf8)),
               ElementsAre("H\xe2\x82\xac\xf0\x9f\x98\x80",
-                          "\xef\xbf\xbd\xef\xbf\xbf\xef\xbf\xbd\xef\xbf\xbd" "A"));
+                          "\xef\xbf\xbd\xef\xbf\xbf\xef\xbf\xbd\xef\xbf\xbd"
+                          "A"));
   EXPECT_THAT(Strings(Eval("UnicodeTranscode", {Texts({"h\xc3\xa9", "\xff\x01"})},
                            Attrs({{"input_encoding", std::string("UTF-8")},
                                   {"output_encoding", std::string("UTF-16-BE")}}))),

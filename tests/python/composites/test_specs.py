@@ -122,7 +122,7 @@ def test_sparse_functions():
     np.testing.assert_array_equal(gyre.sparse.add(MATRIX, np.ones((3, 2), np.float32)), dense + 1)
     words = gyre.sparse.from_dense([["a", ""], ["", "b"]])
     assert words.values.numpy().tolist() == [b"a", b"b"]
-    with pytest.raises(ValueError, match="axis 2 is out of range"):
+    with pytest.raises(ValueError, match="but got 2"):
         gyre.sparse.reduce_sum(MATRIX, 2)
     with pytest.raises(TypeError, match="SparseTensor is wanted"):
         gyre.sparse.to_dense(gyre.ones([2]))

@@ -1,4 +1,5 @@
-"""gyre.strings: texts taken apart, joined and hashed, and their characters. Values from TensorFlow."""
+"""gyre.strings: texts taken apart, joined and hashed, and their characters. Values from
+TensorFlow."""
 
 import gyre
 import numpy as np
