@@ -177,17 +177,21 @@ std::string Initializer(const AttrValue& value) {
   return "";  // empty lists, shapes of unknown rank: what the type starts with
 }
 
-// A comment of as many lines as it takes.
+// A comment of as many lines as it takes; lines of the text begin lines.
 std::string Wrapped(const std::string& text) {
-  std::string result, line = "//";
-  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (line.size() + 1 + word.size() > kColumns) {
-      absl::StrAppend(&result, line, "\n");
-      line = "//";
+  std::string result;
+  for (const absl::string_view paragraph : absl::StrSplit(text, '\n')) {
+    std::string line = "//";
+    for (const absl::string_view word : absl::StrSplit(paragraph, ' ', absl::SkipEmpty())) {
+      if (line.size() + 1 + word.size() > kColumns) {
+        absl::StrAppend(&result, line, "\n");
+        line = "//";
+      }
+      absl::StrAppend(&line, " ", word);
     }
-    absl::StrAppend(&line, " ", word);
+    absl::StrAppend(&result, line, "\n");
   }
-  return absl::StrCat(result, line, "\n");
+  return result;
 }
 
 // One op in the words of C++.
