@@ -57,7 +57,7 @@ std::vector<Case> Cases() {
   std::vector<int64_t> wide(numbers.begin(), numbers.end());
   const Tensor places = Tensor::FromValues<int64_t>(wide, ShapeOf({kCount, 1}));
   const Tensor places32 = ids, sparse_shape = Tensor::Vector<int64_t>({kCount});
-  const Tensor none = Tensor::FromValues<int64_t>({}, ShapeOf({0}));
+  const Tensor no_axis = Tensor::FromValues<int64_t>({}, ShapeOf({0}));
   wide.push_back(kCount);
   const Tensor splits = Tensor::FromValues<int64_t>(wide, ShapeOf({kCount + 1}));
   const Tensor zero64 = Tensor::Scalar<int64_t>(0), whole = Tensor::Vector<int64_t>({0});
@@ -172,9 +172,9 @@ std::vector<Case> Cases() {
        Attrs({{"output_encoding", std::string("UTF-8")}})},
       {"UnicodeTranscode", {vector}, utf8},
       {"Unique", {vector}},
-      {"UniqueV2", {vector, none}},
+      {"UniqueV2", {vector, no_axis}},
       {"UniqueWithCounts", {vector}},
-      {"UniqueWithCountsV2", {vector, none}},
+      {"UniqueWithCountsV2", {vector, no_axis}},
       {"UnsortedSegmentJoin", {vector, ids, Tensor::Scalar<int32_t>(kCount)}},
       {"Unpack", {matrix}, Attrs({{"num", kSide}, {"axis", int64_t{1}}})},
   };
