@@ -1,6 +1,7 @@
 // FunctionRegistry: public functions that are more than an op with its inputs (those have their
 // names in the registration of the op, OpRegistry::PublicNames): how an op is called, or a formula.
-// C++ has `gyre::erfcinv` from here, Python `gyre.math.erfcinv`, with their types and documentation.
+// C++ has `gyre::erfcinv` from here, Python `gyre.math.erfcinv`, with their types and
+// documentation.
 //
 //   functions.Add({.signature = "(x: tensor)",
 //                  .doc = "The inverse of erfc.",

@@ -2,19 +2,19 @@
 
 namespace gyre {
 
-#define LINALG_OPS(X)                                                                      \
-  X(BandPart)                                                                              \
-  X(BatchMatMul)                                                                           \
-  X(Cholesky)                                                                              \
-  X(Cross)                                                                                 \
-  X(Determinant)                                                                           \
-  X(Diagonals)                                                                             \
-  X(Eig)                                                                                   \
-  X(Einsum)                                                                                \
-  X(LeastSquares)                                                                          \
-  X(MatMul)                                                                                \
-  X(MatrixDiagV3) X(MatrixRoot) X(Qr) X(SelfAdjointEig) X(Solve) X(Svd) X(TriangularSolve) \
-      X(Tridiagonal)
+#define LINALG_OPS(X) \
+  X(BandPart)         \
+  X(BatchMatMul)      \
+  X(Cholesky)         \
+  X(Cross)            \
+  X(Determinant)      \
+  X(Diagonals)        \
+  X(Eig)              \
+  X(Einsum)           \
+  X(LeastSquares)     \
+  X(MatMul)           \
+  X(MatrixDiagV3)     \
+  X(MatrixRoot) X(Qr) X(SelfAdjointEig) X(Solve) X(Svd) X(TriangularSolve) X(Tridiagonal)
 
 GYRE_DEFINE_FAMILY(Linalg, LINALG_OPS)
 
