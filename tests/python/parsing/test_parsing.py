@@ -47,9 +47,7 @@ def test_one_example_in_a_function():
 
 
 def test_lines_and_bytes():
-    fields = io.decode_csv(
-        ['1,a b,"x,""y"""', "2,,z"], [[0], ["d"], gyre.constant([], "string")]
-    )
+    fields = io.decode_csv(['1,a b,"x,""y"""', "2,,z"], [[0], ["d"], gyre.constant([], "string")])
     assert [field.numpy().tolist() for field in fields] == [
         [1, 2],
         [b"a b", b"d"],
