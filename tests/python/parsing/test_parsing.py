@@ -1,9 +1,10 @@
 """gyre.io: features of Examples, lines of text and raw bytes. The Examples were serialized by
 TensorFlow."""
 
-import gyre
 import numpy as np
 import pytest
+
+import gyre
 
 io = gyre.io
 # a: [1, 2], b: [3, -4, 5], s: ["x", "yy"]; and a: [7, 8], b: [9].
