@@ -74,8 +74,8 @@ void RegisterIndexingFunctions(FunctionRegistry& functions) {
   functions.Add({.signature = "(sorted_sequence: T, values: T, side: string = left, "
                               "out_type: type = int32)",
                  .doc = "Where values would have to go to keep rows sorted: sorted_sequence [..., "
-                        "n], values [..., m]. Counts what is less (\"left\"), or less or equal "
-                        "(\"right\"): n comparisons for each value.",
+                        "n], values [..., m]. Behind what is less (\"left\"), or less or equal "
+                        "(\"right\").",
                  .api = {"searchsorted"},
                  .formula = SearchSorted});
 }

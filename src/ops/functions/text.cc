@@ -6,13 +6,13 @@ namespace gyre {
 void RegisterTextFunctions(FunctionRegistry& functions) {
   constexpr absl::string_view kCase = "(input: tensor, encoding: string = '')";
   functions.Add({.signature = kCase,
-                 .doc = "Each string with its letters of ASCII in upper case. With encoding "
-                        "\"utf-8\" UnimplementedError for strings that have others.",
+                 .doc = "Each string with its letters of ASCII, or with encoding \"utf-8\" all "
+                        "letters, in upper case.",
                  .api = {"strings.upper"},
                  .op = "StringUpper"});
   functions.Add({.signature = kCase,
-                 .doc = "Each string with its letters of ASCII in lower case. With encoding "
-                        "\"utf-8\" UnimplementedError for strings that have others.",
+                 .doc = "Each string with its letters of ASCII, or with encoding \"utf-8\" all "
+                        "letters, in lower case.",
                  .api = {"strings.lower"},
                  .op = "StringLower"});
   functions.Add({.signature = "(input: tensor, out_type: type = float32)",

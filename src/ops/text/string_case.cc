@@ -72,9 +72,9 @@ void Add(OpRegistry& ops, absl::string_view name, absl::string_view doc) {
 
 void RegisterStringCase(OpRegistry& ops) {
   Add<&ToUpper, &AppendUpper>(ops, "StringUpper",
-                              "Each string with its ASCII letters in upper case.");
+                              "Each string with its letters (of ASCII, or all) in upper case.");
   Add<&ToLower, &AppendLower>(ops, "StringLower",
-                              "Each string with its ASCII letters in lower case.");
+                              "Each string with its letters (of ASCII, or all) in lower case.");
 }
 
 }  // namespace gyre

@@ -1,8 +1,9 @@
 """gyre.lookup: tables that are filled once, that change, and those of words."""
 
-import gyre
 import numpy as np
 import pytest
+
+import gyre
 
 lookup = gyre.lookup
 

@@ -1,9 +1,10 @@
 """gyre.io: features of Examples, lines of text and raw bytes. The Examples were serialized by
 TensorFlow."""
 
-import gyre
 import numpy as np
 import pytest
+
+import gyre
 
 io = gyre.io
 # a: [1, 2], b: [3, -4, 5], s: ["x", "yy"]; and a: [7, 8], b: [9].
@@ -47,9 +48,7 @@ def test_one_example_in_a_function():
 
 
 def test_lines_and_bytes():
-    fields = io.decode_csv(
-        ['1,a b,"x,""y"""', "2,,z"], [[0], ["d"], gyre.constant([], "string")]
-    )
+    fields = io.decode_csv(['1,a b,"x,""y"""', "2,,z"], [[0], ["d"], gyre.constant([], "string")])
     assert [field.numpy().tolist() for field in fields] == [
         [1, 2],
         [b"a b", b"d"],

@@ -1,7 +1,8 @@
 """gyre.sparse, gyre.ragged and embeddings of sparse ids. Values from TensorFlow."""
 
-import gyre
 import numpy as np
+
+import gyre
 
 sparse, ragged = gyre.sparse, gyre.ragged
 

@@ -1,9 +1,10 @@
 """gyre.strings: texts taken apart, joined and hashed, and their characters. Values from
 TensorFlow."""
 
-import gyre
 import numpy as np
 import pytest
+
+import gyre
 
 strings = gyre.strings
 

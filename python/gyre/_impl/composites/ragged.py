@@ -202,9 +202,7 @@ class RaggedTensor:
     def from_sparse(cls, st_input, name=None, row_splits_dtype=None):
         """The rows of a sparse matrix, each of whose values stand one behind the other."""
         rows = _gyre.execute("GatherV2", [st_input.indices, 0, 1])[0]
-        return cls.from_value_rowids(
-            st_input.values, rows, st_input.dense_shape[0], validate=False
-        )
+        return cls.from_value_rowids(st_input.values, rows, st_input.dense_shape[0], validate=False)
 
     def __gyre_tensor__(self):
         """No tensor by itself: rows may have different lengths."""

@@ -16,7 +16,6 @@ from gyre._impl.ops.table import reduce_max as dense_max
 _INT64 = _gyre.as_dtype("int64")
 
 
-
 def concat(
     axis, sp_inputs, expand_nonconcat_dims: bool = False, name: str | None = None
 ) -> SparseTensor:

@@ -41,9 +41,7 @@ class LookupInterface(Module):
         if has_default_graph():
             graph = current()
             shared = graph.unique_name(name, False)
-            self._resource_handle = call(
-                op + "V2", *inputs, name=name, shared_name=shared, **attrs
-            )
+            self._resource_handle = call(op + "V2", *inputs, name=name, shared_name=shared, **attrs)
             self._table_name = _gyre.node_of(self._resource_handle).name
         else:
             with _gyre.init_scope():

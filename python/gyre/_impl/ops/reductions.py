@@ -9,7 +9,7 @@ from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.select import TopK
-from gyre._impl.ops.table import reduce_max, reduce_sum
+from gyre._impl.ops.table import reduce_max
 
 
 def top_k(

@@ -17,7 +17,6 @@ from gyre._impl.convert import (
     static_value,
 )
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.select import Unique, UniqueWithCounts
 from gyre._impl.shape import TensorShape
 

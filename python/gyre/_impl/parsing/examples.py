@@ -125,13 +125,9 @@ def _sparse(feature: SparseFeature, parts: dict) -> SparseTensor:
     sizes = [feature.size] if hasattr(feature.size, "__index__") else list(feature.size)
     rank = len(values.indices._dims) and values.indices._dims[1]
     heads = call("Slice", values.indices, [0, 0], [-1, rank - 1])
-    columns = [
-        call("ExpandDims", parts[key].values, 1) for key in _Plan.index_keys(feature)
-    ]
+    columns = [call("ExpandDims", parts[key].values, 1) for key in _Plan.index_keys(feature)]
     indices = call("ConcatV2", [heads, *columns], 1)
-    shape = call(
-        "ConcatV2", [values.dense_shape[:-1], to_int64([int(size) for size in sizes])], 0
-    )
+    shape = call("ConcatV2", [values.dense_shape[:-1], to_int64([int(size) for size in sizes])], 0)
     result = SparseTensor.of_parts(indices, values.values, shape)
     return result if feature.already_sorted else reorder(result)
 

@@ -23,9 +23,7 @@ def split(input: TensorLike, sep=None, maxsplit: int = -1, name: str | None = No
         text_or_ragged(input),
         "split",
         lambda texts: _parts(
-            *calls(
-                "StringSplitV2", texts, "" if sep is None else sep, maxsplit=maxsplit, name=name
-            )
+            *calls("StringSplitV2", texts, "" if sep is None else sep, maxsplit=maxsplit, name=name)
         ),
     )[0]
 
@@ -113,8 +111,10 @@ def ngrams(
         raise ValueError(f"all ngram_widths must be greater than 1. Got {ngram_width}")
     if padding_width is not None and (padding_width < 1 or pad_values is None):
         raise ValueError("padding_width must be at least 1, and pad_values be given with it")
-    left, right = (pad_values, pad_values) if isinstance(pad_values, (str, bytes)) else (
-        pad_values or ("", "")
+    left, right = (
+        (pad_values, pad_values)
+        if isinstance(pad_values, (str, bytes))
+        else (pad_values or ("", ""))
     )
     data = text_or_ragged(data)
     is_vector = False
