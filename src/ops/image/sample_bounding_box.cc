@@ -34,9 +34,10 @@ struct SampleAttrs {
     attrs.seed2 = node.attrs.GetOr<int64_t>("seed2", 0);
     GYRE_RETURN_IF_ERROR(ReadRange(node, "aspect_ratio_range", 1e30f, attrs.aspect));
     GYRE_RETURN_IF_ERROR(ReadRange(node, "area_range", 1, attrs.area));
-    if (attrs.attempts < 1) {
+    constexpr int64_t kMostAttempts = 1'000'000;
+    if (attrs.attempts < 1 || attrs.attempts > kMostAttempts) {
       return absl::InvalidArgumentError(
-          absl::StrCat("max_attempts must be positive, got ", attrs.attempts));
+          absl::StrCat("max_attempts must be in [1, ", kMostAttempts, "], got ", attrs.attempts));
     }
     return attrs;
   }

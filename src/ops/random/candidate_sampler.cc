@@ -140,10 +140,11 @@ struct SamplerAttrs {
           "FixedUnigramCandidateSampler reads no vocab_file: give its weights as unigrams");
     }
     if (unigrams.empty()) return absl::InvalidArgumentError("Must provide unigrams");
-    if (reserved < 0 || reserved > range || shard < 0 || shard >= shards) {
-      return absl::InvalidArgumentError(absl::StrCat("num_reserved_ids ", reserved,
-                                                     " is not in [0, ", range, "], or shard ",
-                                                     shard, " is none of ", shards));
+    constexpr int64_t kMostReserved = 1'000'000;
+    if (reserved < 0 || reserved > kMostReserved || shard < 0 || shard >= shards) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("num_reserved_ids ", reserved, " is not in [0, ", kMostReserved,
+                       "], or shard ", shard, " is none of ", shards));
     }
     std::vector<float> weights;
     for (int64_t id = 0; id < reserved; ++id) {
