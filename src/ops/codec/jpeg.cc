@@ -18,23 +18,23 @@ constexpr char kLibrary[] = "libjpeg.so.62";
 constexpr absl::string_view kPackage = "libjpeg62-turbo";
 constexpr int kMostScans = 500;  // of a progressive image: each may take as long as decoding all
 
-#define GYRE_JPEG_FUNCTIONS(X)                                                                   \
-  X(jpeg_std_error)                                                                              \
-  X(jpeg_CreateDecompress)                                                                       \
-  X(jpeg_destroy_decompress)                                                                     \
-  X(jpeg_mem_src)                                                                                \
-  X(jpeg_read_header)                                                                            \
-  X(jpeg_calc_output_dimensions)                                                                 \
-  X(jpeg_has_multiple_scans)                                                                     \
-  X(jpeg_start_decompress)                                                                       \
-  X(jpeg_read_scanlines)                                                                         \
-  X(jpeg_CreateCompress)                                                                         \
-  X(jpeg_destroy_compress)                                                                       \
-  X(jpeg_mem_dest)                                                                               \
-  X(jpeg_set_defaults)                                                                           \
-  X(jpeg_set_quality)                                                                            \
-  X(jpeg_simple_progression) X(jpeg_start_compress) X(jpeg_write_marker) X(jpeg_write_scanlines) \
-      X(jpeg_finish_compress)
+#define GYRE_JPEG_FUNCTIONS(X)   \
+  X(jpeg_std_error)              \
+  X(jpeg_CreateDecompress)       \
+  X(jpeg_destroy_decompress)     \
+  X(jpeg_mem_src)                \
+  X(jpeg_read_header)            \
+  X(jpeg_calc_output_dimensions) \
+  X(jpeg_has_multiple_scans)     \
+  X(jpeg_start_decompress)       \
+  X(jpeg_read_scanlines)         \
+  X(jpeg_CreateCompress)         \
+  X(jpeg_destroy_compress)       \
+  X(jpeg_mem_dest)               \
+  X(jpeg_set_defaults)           \
+  X(jpeg_set_quality)            \
+  X(jpeg_simple_progression)     \
+  X(jpeg_start_compress) X(jpeg_write_marker) X(jpeg_write_scanlines) X(jpeg_finish_compress)
 
 struct Jpeg {
 #define GYRE_DECLARE(name) decltype(&::name) name = nullptr;

@@ -15,19 +15,40 @@ constexpr char kLibrary[] = "libpng16.so.16";
 constexpr absl::string_view kPackage = "libpng16-16";
 constexpr size_t kMostChunk = size_t{8} << 20;  // bytes of what is not the image itself
 
-#define GYRE_PNG_FUNCTIONS(X)                                                                    \
-  X(png_create_read_struct)                                                                      \
-  X(png_create_write_struct)                                                                     \
-  X(png_create_info_struct)                                                                      \
-  X(png_destroy_read_struct) X(png_destroy_write_struct) X(png_get_error_ptr) X(png_get_io_ptr)  \
-      X(png_set_read_fn) X(png_set_write_fn) X(png_read_info) X(png_get_IHDR) X(png_get_valid)   \
-          X(png_set_expand) X(png_set_expand_16) X(png_set_strip_16) X(png_set_strip_alpha)      \
-              X(png_set_gray_to_rgb) X(png_set_rgb_to_gray_fixed) X(png_set_add_alpha)           \
-                  X(png_set_swap) X(png_set_interlace_handling) X(png_read_update_info)          \
-                      X(png_get_rowbytes) X(png_read_row) X(png_set_user_limits)                 \
-                          X(png_set_chunk_malloc_max) X(png_set_chunk_cache_max) X(png_set_IHDR) \
-                              X(png_write_info) X(png_write_row) X(png_write_end)                \
-                                  X(png_set_compression_level) X(png_error)
+#define GYRE_PNG_FUNCTIONS(X)   \
+  X(png_create_read_struct)     \
+  X(png_create_write_struct)    \
+  X(png_create_info_struct)     \
+  X(png_destroy_read_struct)    \
+  X(png_destroy_write_struct)   \
+  X(png_get_error_ptr)          \
+  X(png_get_io_ptr)             \
+  X(png_set_read_fn)            \
+  X(png_set_write_fn)           \
+  X(png_read_info)              \
+  X(png_get_IHDR)               \
+  X(png_get_valid)              \
+  X(png_set_expand)             \
+  X(png_set_expand_16)          \
+  X(png_set_strip_16)           \
+  X(png_set_strip_alpha)        \
+  X(png_set_gray_to_rgb)        \
+  X(png_set_rgb_to_gray_fixed)  \
+  X(png_set_add_alpha)          \
+  X(png_set_swap)               \
+  X(png_set_interlace_handling) \
+  X(png_read_update_info)       \
+  X(png_get_rowbytes)           \
+  X(png_read_row)               \
+  X(png_set_user_limits)        \
+  X(png_set_chunk_malloc_max)   \
+  X(png_set_chunk_cache_max)    \
+  X(png_set_IHDR)               \
+  X(png_write_info)             \
+  X(png_write_row)              \
+  X(png_write_end)              \
+  X(png_set_compression_level)  \
+  X(png_error)
 
 struct Png {
 #define GYRE_DECLARE(name) decltype(&::name) name = nullptr;
