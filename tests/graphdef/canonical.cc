@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "google/protobuf/util/field_comparator.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "graphdef/attr_proto.h"
 
@@ -64,7 +65,10 @@ void Canonicalize(const OpLookup& ops, wire::GraphDef& graph) {
 
 std::string Differences(const wire::GraphDef& a, const wire::GraphDef& b) {
   std::string report;
+  google::protobuf::util::DefaultFieldComparator comparator;
+  comparator.set_treat_nan_as_equal(true);
   google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_field_comparator(&comparator);
   differencer.ReportDifferencesToString(&report);
   return differencer.Compare(a, b) ? "" : report;
 }
