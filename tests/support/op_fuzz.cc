@@ -291,7 +291,8 @@ AttrValue OpFuzzer::RandomAttr(const AttrDef& def) {
   };
   // A number for each dimension of images: mostly 1 for the first and the last.
   const auto by_dimension = [&] {
-    std::vector<int64_t> values(static_cast<size_t>(def.minimum.value_or(4)), 1);
+    const int64_t least = def.minimum.value_or(0);
+    std::vector<int64_t> values(static_cast<size_t>(least > 0 ? least : 4), 1);
     for (size_t i = 1; i + 1 < values.size(); ++i) values[i] += static_cast<int64_t>(random_() % 3);
     if (Chance(0.2)) values[random_() % values.size()] = integer();
     return AttrValue(values);

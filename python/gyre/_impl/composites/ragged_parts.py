@@ -77,6 +77,8 @@ def boolean_mask(data, mask, name: str | None = None) -> Any:
         values = call("GatherV2", data.values, kept, 0, name=name)
         return RaggedTensor.from_value_rowids(values, rows, mask.nrows(), validate=False)
     mask = convert_to_tensor(mask, "bool")
+    if mask._dims is None:
+        raise ValueError("boolean_mask needs a mask of known rank")
     rank = len(mask._dims)
     places = call("Where", mask)
     if rank == 1:

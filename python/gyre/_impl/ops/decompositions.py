@@ -64,7 +64,7 @@ def svd(
     full_matrices: bool = False,
     compute_uv: bool = True,
     name: str | None = None,
-):
+) -> Tensor | tuple[Tensor, Tensor, Tensor]:
     """Singular values s in falling order, and u and v with tensor = u diag(s) adjoint(v): (s, u,
     v); s alone without `compute_uv`. s is real."""
     x = _matrices(tensor, "svd", "tensor")

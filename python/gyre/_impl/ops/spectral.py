@@ -190,7 +190,7 @@ def fftshift(x: TensorLike, axes=None, name: str | None = None) -> Tensor:
     x = convert_to_tensor(x)
     axes = _shift_axes(x, axes, "fftshift")
     shape = call("Shape", x)
-    return reshape.roll(x, [shape[axis] // 2 for axis in axes], axes, name)
+    return call("Roll", x, convert_to_tensor([shape[a] // 2 for a in axes]), axes, name=name)
 
 
 def ifftshift(x: TensorLike, axes=None, name: str | None = None) -> Tensor:
@@ -198,7 +198,7 @@ def ifftshift(x: TensorLike, axes=None, name: str | None = None) -> Tensor:
     x = convert_to_tensor(x)
     axes = _shift_axes(x, axes, "ifftshift")
     shape = call("Shape", x)
-    return reshape.roll(x, [-(shape[axis] // 2) for axis in axes], axes, name)
+    return call("Roll", x, convert_to_tensor([-(shape[a] // 2) for a in axes]), axes, name=name)
 
 
 def _power_of_two(length):
