@@ -10,7 +10,7 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, rank_of, within_rank
 from gyre._impl.ops import elementwise as e
-from gyre._impl.ops import reshape, table, windows
+from gyre._impl.ops import table, windows
 from gyre._impl.ops.create import get_static_value
 
 _COMPLEX = {"float32": "complex64", "float64": "complex128"}
