@@ -8,10 +8,19 @@
 namespace gyre {
 namespace {
 
+// Of two NaN, x's: which one a product has, compilers choose.
+template <typename T>
+T Product(T x, T y) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(x)) return x;
+  }
+  return x * y;
+}
+
 struct XlogyFn {
   template <typename T>
   static T Apply(T x, T y) {
-    return x == T(0) ? T(0) : x * std::log(y);
+    return x == T(0) ? T(0) : Product(x, std::log(y));
   }
 };
 
@@ -20,7 +29,7 @@ struct Xlog1pyFn {
   static T Apply(T x, T y) {
     if (x == T(0)) return T(0);
     if constexpr (std::is_floating_point_v<T>) {
-      return x * std::log1p(y);
+      return Product(x, std::log1p(y));
     } else {
       return x * Log1p(y);
     }
@@ -45,7 +54,7 @@ struct XdivyFn {
 struct MulNoNanFn {
   template <typename T>
   static T Apply(T x, T y) {
-    return y == T(0) ? T(0) : x * y;
+    return y == T(0) ? T(0) : Product(x, y);
   }
 };
 

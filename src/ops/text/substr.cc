@@ -1,5 +1,6 @@
 // Substr: of each text, `len` bytes or characters from `pos` on.
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -67,7 +68,9 @@ struct SubstrKernel {
     GYRE_ASSIGN_OR_RETURN(
         const PartialShape known,
         shape::BroadcastShapes(PartialShape(input.shape()), PartialShape(pos.shape())));
-    const Shape shape = *known.ToShape();
+    const std::optional<Shape> wanted = known.ToShape();
+    if (!wanted) return absl::InvalidArgumentError("the result has too many elements");
+    const Shape& shape = *wanted;
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kString, shape));
     const std::string* texts = input.values<std::string>().data();
     const T* positions = pos.values<T>().data();
