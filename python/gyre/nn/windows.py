@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gyre._gyre import Tensor
 from gyre._impl.convert import call
@@ -39,7 +39,7 @@ class Layout(NamedTuple):
         """A number for each dimension, those of batch and channels being 1 unless they are given:
         `value` is a number, one for each spatial dimension, or one for each dimension."""
         n = self.n
-        values = default if value is None else value
+        values: Any = default if value is None else value
         values = [values] if hasattr(values, "__index__") else list(values)
         if len(values) == 1:
             values = values * n

@@ -30,7 +30,6 @@ constexpr int kMostScans = 500;  // of a progressive image: each may take as lon
   X(jpeg_read_scanlines)         \
   X(jpeg_CreateCompress)         \
   X(jpeg_destroy_compress)       \
-  X(jpeg_mem_dest)               \
   X(jpeg_set_defaults)           \
   X(jpeg_set_quality)            \
   X(jpeg_simple_progression)     \
@@ -277,6 +276,46 @@ absl::StatusOr<std::array<int64_t, 3>> JpegShape(const KernelContext& ctx,
 
 namespace {
 
+// What the library writes. (Its own way of writing to memory frees what it has outgrown, and says
+// where the rest is only at the end, which is never where an image is given up.)
+struct Written {
+  jpeg_destination_mgr manager = {};
+  unsigned char* bytes = nullptr;
+  size_t room = 0, size = 0;
+
+  Written() {
+    manager.init_destination = [](j_compress_ptr info) { Of(info).Grow(info); };
+    manager.empty_output_buffer = [](j_compress_ptr info) -> boolean {
+      Of(info).Grow(info);
+      return TRUE;
+    };
+    manager.term_destination = [](j_compress_ptr info) {
+      Written& self = Of(info);
+      self.size = self.room - self.manager.free_in_buffer;
+    };
+  }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+  ~Written() { std::free(bytes); }
+
+ private:
+  static Written& Of(j_compress_ptr info) { return *reinterpret_cast<Written*>(info->dest); }
+  // All of the room is used up.
+  void Grow(j_compress_ptr info) {
+    constexpr size_t kFirst = 1 << 16;
+    const size_t larger = room == 0 ? kFirst : 2 * room;
+    auto* const moved = static_cast<unsigned char*>(std::realloc(bytes, larger));
+    if (moved == nullptr) {
+      info->err->msg_code = JERR_OUT_OF_MEMORY;
+      info->err->error_exit(reinterpret_cast<j_common_ptr>(info));
+    }
+    bytes = moved;
+    manager.next_output_byte = bytes + room;
+    manager.free_in_buffer = larger - room;
+    room = larger;
+  }
+};
+
 class Encoder {
  public:
   Encoder(const Jpeg& jpeg, const KernelContext& ctx) : jpeg_(jpeg) {
@@ -287,7 +326,6 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
   ~Encoder() {
     if (made_) jpeg_.jpeg_destroy_compress(&info_);
-    std::free(bytes_);
   }
 
   absl::Status Start(int64_t height, int64_t width, int64_t channels, const JpegQuality& how) {
@@ -295,7 +333,7 @@ class Encoder {
       jpeg_.jpeg_CreateCompress(&info_, JPEG_LIB_VERSION, sizeof(info_));
       made_ = true;
       info_.progress = &session_.progress;
-      jpeg_.jpeg_mem_dest(&info_, &bytes_, &size_);
+      info_.dest = &written_.manager;
       info_.image_width = static_cast<JDIMENSION>(width);
       info_.image_height = static_cast<JDIMENSION>(height);
       info_.input_components = static_cast<int>(channels);
@@ -333,7 +371,7 @@ class Encoder {
 
   absl::StatusOr<std::string> Finish() {
     GYRE_RETURN_IF_ERROR(Run([&] { jpeg_.jpeg_finish_compress(&info_); }));
-    return std::string(reinterpret_cast<const char*>(bytes_), size_);
+    return std::string(reinterpret_cast<const char*>(written_.bytes), written_.size);
   }
 
  private:
@@ -346,8 +384,7 @@ class Encoder {
   Session session_;
   jpeg_compress_struct info_ = {};
   bool made_ = false;
-  unsigned char* bytes_ = nullptr;
-  unsigned long size_ = 0;  // NOLINT(google-runtime-int): the library's
+  Written written_;
 };
 
 }  // namespace

@@ -40,7 +40,9 @@ def concat(
     return SparseTensor.of_parts(*parts)
 
 
-def split(sp_input=None, num_split=None, axis=None, name: str | None = None) -> list[SparseTensor]:
+def split(
+    sp_input=None, num_split: Any = None, axis=None, name: str | None = None
+) -> list[SparseTensor]:
     """The parts of a sparse tensor along an axis; the first ones are larger by one where they are
     not all of one size."""
     sparse = _require(sp_input)

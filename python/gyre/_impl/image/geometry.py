@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gyre._gyre import Tensor
-from gyre._impl.annotations import TensorLike
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.case import switch_case
 from gyre._impl.convert import call, convert_to_tensor
@@ -43,7 +43,8 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
     if isinstance(k, int):
         return _turned(image, k % 4)
     times = call("FloorMod", cast(k, "int32"), 4)
-    return switch_case(times, [lambda i=i: _turned(image, i) for i in range(4)], name=name)
+    turns = [lambda i=i: _turned(image, i) for i in range(4)]
+    return switch_case(times, turns, name="rot90" if name is None else name)
 
 
 def _check(holds, message: str) -> None:
@@ -56,10 +57,10 @@ def _check(holds, message: str) -> None:
 
 def crop_to_bounding_box(
     image: TensorLike,
-    offset_height: TensorLike,
-    offset_width: TensorLike,
-    target_height: TensorLike,
-    target_width: TensorLike,
+    offset_height: int | Tensor,
+    offset_width: int | Tensor,
+    target_height: int | Tensor,
+    target_width: int | Tensor,
 ) -> Tensor:
     """A part of images, of the target's size, from the offset on."""
     image = as_images(image, "crop_to_bounding_box")
@@ -78,10 +79,10 @@ def crop_to_bounding_box(
 
 def pad_to_bounding_box(
     image: TensorLike,
-    offset_height: TensorLike,
-    offset_width: TensorLike,
-    target_height: TensorLike,
-    target_width: TensorLike,
+    offset_height: int | Tensor,
+    offset_width: int | Tensor,
+    target_height: int | Tensor,
+    target_width: int | Tensor,
 ) -> Tensor:
     """Images of the target's size, that begin at the offset, with zeros around them."""
     image = as_images(image, "pad_to_bounding_box")
@@ -109,7 +110,7 @@ def _most(x, y):
 
 
 def resize_with_crop_or_pad(
-    image: TensorLike, target_height: TensorLike, target_width: TensorLike
+    image: TensorLike, target_height: int | Tensor, target_width: int | Tensor
 ) -> Tensor:
     """Images cut, or with zeros around them, so that they have the target's size; evenly on all
     sides."""
@@ -175,7 +176,7 @@ def extract_image_patches(
     ksizes=None,
     strides=None,
     rates=None,
-    padding=None,
+    padding: Any = None,
     name: str | None = None,
     sizes=None,
 ) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gyre._gyre import Tensor
-from gyre._impl.annotations import TensorLike
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.image.geometry import pad_to_bounding_box
 from gyre._impl.image.shapes import as_images, height_and_width, in_batches
@@ -139,7 +139,7 @@ def resize(
 def resize_v1(
     images: TensorLike,
     size: TensorLike,
-    method=ResizeMethodV1.BILINEAR,
+    method: Any = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -163,7 +163,7 @@ def _with_pad(image, target_height, target_width, function):
     new_height, new_width = cast(target_height, "float32"), cast(target_width, "float32")
     ratio = call("Maximum", width / new_width, height / new_height)
     resized = [height / ratio, width / ratio]
-    pads = [
+    pads: Any = [
         call("Maximum", cast(call("Floor", (new - old) / 2.0), "int32"), 0)
         for new, old in zip((new_height, new_width), resized, strict=True)
     ]
@@ -171,7 +171,8 @@ def _with_pad(image, target_height, target_width, function):
     known, known_pads = _known(size), [_known_number(p) for p in pads]
     if known is not None and None not in known_pads:
         size, pads = convert_to_tensor(known, "int32"), known_pads
-    return pad_to_bounding_box(function(image, size), *pads, target_height, target_width)
+    above, left = pads
+    return pad_to_bounding_box(function(image, size), above, left, target_height, target_width)
 
 
 def _known_number(x):
@@ -200,7 +201,7 @@ def resize_with_pad_v1(
     image: TensorLike,
     target_height: TensorLike,
     target_width: TensorLike,
-    method=ResizeMethodV1.BILINEAR,
+    method: Any = ResizeMethodV1.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
     """As image.resize_with_pad, resized as older programs do it."""
@@ -274,12 +275,12 @@ def crop_and_resize(
 def crop_and_resize_v1(
     image: TensorLike,
     boxes: TensorLike,
-    box_ind=None,
-    crop_size=None,
+    box_ind: Any = None,
+    crop_size: Any = None,
     method: str = "bilinear",
     extrapolation_value: float = 0,
     name: str | None = None,
-    box_indices=None,
+    box_indices: Any = None,
 ) -> Tensor:
     """As image.crop_and_resize, with its older names."""
     indices = box_indices if box_ind is None else box_ind

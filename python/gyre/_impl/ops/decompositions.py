@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gyre import _gyre
 from gyre._gyre import Tensor
-from gyre._impl.annotations import TensorLike
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.convert import call, calls, convert_to_tensor, rank_of, same_dtype
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import elementwise as e
@@ -76,7 +76,8 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The eigenvalues of self-adjoint matrices in rising order, and their eigenvectors in columns:
     (e, v). The lower halves are read."""
     x = _matrices(tensor, "eigh", "tensor")
-    return tuple(calls("SelfAdjointEigV2", x, compute_v=True, name=name))
+    values, vectors = calls("SelfAdjointEigV2", x, compute_v=True, name=name)
+    return values, vectors
 
 
 def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
@@ -93,7 +94,8 @@ def eig(tensor: TensorLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The eigenvalues of square matrices and their eigenvectors in columns: (e, v), complex."""
     x = _matrices(tensor, "eig", "tensor")
     dtype = _gyre.as_dtype(_complex_of(x.dtype))
-    return tuple(calls("Eig", x, compute_v=True, Tout=dtype, name=name))
+    values, vectors = calls("Eig", x, compute_v=True, Tout=dtype, name=name)
+    return values, vectors
 
 
 def eigvals(tensor: TensorLike, name: str | None = None) -> Tensor:
@@ -234,7 +236,7 @@ def matrix_rank(
     int32."""
     del validate_args
     a = _matrices(a, "matrix_rank", "a")
-    s = svd(a, compute_uv=False)
+    s: Any = svd(a, compute_uv=False)
     if tol is None:
         factor = e.cast(_largest_size(a), s.dtype) * _epsilon(a.dtype)
         tol = factor * table.reduce_max(s, -1, True)

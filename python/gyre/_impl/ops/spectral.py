@@ -118,7 +118,7 @@ def _along_axes(op: str, x, fft_length, axes, name, norm, **dtypes):
         lengths = _lengths(fft_length)
     result = call(op, x, lengths, axes, name=name, **dtypes)
     inverse = op.startswith("I")
-    exponent = {"ortho": 0.5, "forward": 1.0}.get(norm)
+    exponent = {"ortho": 0.5, "forward": 1.0}.get(norm or "backward")
     if exponent is None:
         return result
     size = table.reduce_prod(e.cast(lengths, "float64"))
@@ -211,8 +211,8 @@ def _power_of_two(length):
 
 def stft(
     signals: TensorLike,
-    frame_length: TensorLike,
-    frame_step: TensorLike,
+    frame_length: int | Tensor,
+    frame_step: int | Tensor,
     fft_length: TensorLike | None = None,
     window_fn: Callable | None = windows.hann_window,
     pad_end: bool = False,

@@ -107,8 +107,8 @@ def vorbis_window(
 
 def frame(
     signal: TensorLike,
-    frame_length: TensorLike,
-    frame_step: TensorLike,
+    frame_length: int | Tensor,
+    frame_step: int | Tensor,
     pad_end: bool = False,
     pad_value: TensorLike = 0,
     axis: int = -1,

@@ -57,7 +57,10 @@ class _Plan:
     def dense_shape(self, key: str) -> list:
         """Of a dense feature; None: as large as need be."""
         feature = self.dense[key]
-        shape = list(TensorShape(feature.shape)._dims)
+        dims = TensorShape(feature.shape)._dims
+        if dims is None:
+            raise ValueError(f"the feature {key!r} needs a shape of known rank")
+        shape = list(dims)
         return [None, *shape] if isinstance(feature, FixedLenSequenceFeature) else shape
 
     def default(self, key: str):
@@ -71,7 +74,7 @@ class _Plan:
         value = convert_to_tensor(feature.default_value, feature.dtype)
         is_sequence = isinstance(feature, FixedLenSequenceFeature)
         dims = [] if is_sequence else self.dense_shape(key)
-        return call("Reshape", value, _gyre.convert(dims, "int32"))
+        return call("Reshape", value, _gyre.convert(dims, _gyre.as_dtype("int32")))
 
 
 def _parse(serialized, features: dict, names, name) -> dict:
@@ -85,8 +88,10 @@ def _parse(serialized, features: dict, names, name) -> dict:
         "ParseExampleV2",
         [
             serialized,
-            _gyre.convert([], "string") if names is None else convert_to_tensor(names, "string"),
-            *(_gyre.convert(part, "string") for part in keys),
+            _gyre.convert([], _gyre.as_dtype("string"))
+            if names is None
+            else convert_to_tensor(names, "string"),
+            *(_gyre.convert(part, _gyre.as_dtype("string")) for part in keys),
             defaults,
         ],
         {

@@ -110,7 +110,9 @@ def histogram_fixed_width_bins(
     parts = call("RealDiv", e.cast(values - low, "float64"), e.cast(high - low, "float64"))
     places = call("Floor", parts * e.cast(nbins, "float64"))
     last = e.cast(nbins, "float64") - 1.0
-    places = call("Maximum", call("Minimum", places, last), _gyre.convert(0.0, "float64"))
+    places = call(
+        "Maximum", call("Minimum", places, last), _gyre.convert(0.0, _gyre.as_dtype("float64"))
+    )
     return call("Cast", places, DstT=_gyre.as_dtype(dtype), name=name)
 
 

@@ -137,7 +137,7 @@ def unicode_encode(
     rank = rank_of(codes, "unicode_encode", "input", 1)
     if rank == 1:
         text = call("UnicodeEncode", codes, [0, call("Size", codes)], **attrs)
-        return call("Reshape", text, _gyre.convert([], "int32"), name=name)
+        return call("Reshape", text, _gyre.convert([], _gyre.as_dtype("int32")), name=name)
     dims = call("Shape", codes)
     rows = _rows(call("Reshape", codes, call("Pack", [-1, dims[rank - 1]], axis=0)))
     texts = call("UnicodeEncode", rows.values, rows.row_splits, **attrs)

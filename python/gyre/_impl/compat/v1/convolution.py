@@ -137,9 +137,10 @@ def conv2d_backprop_input(
     filters: Any = None,
 ) -> Tensor:
     """The gradient of conv2d by images of shape `input_sizes`."""
-    kernel = _given(filters, filter, "filters", "filter")
+    kernel: Any = _given(filters, filter, "filters", "filter")
+    how: Any = padding
     return now.conv2d_transpose(
-        out_backprop, kernel, input_sizes, strides, padding, data_format, dilations, name
+        out_backprop, kernel, input_sizes, strides, how, data_format, dilations, name
     )
 
 
@@ -305,7 +306,7 @@ def fused_batch_norm(
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError("mean and variance must be given for this is_training and factor")
     x = convert_to_tensor(x)
-    empty = _gyre.convert([], "float32")
+    empty = _gyre.convert([], _gyre.as_dtype("float32"))
     results = calls(
         "FusedBatchNormV3",
         x,
