@@ -1,5 +1,6 @@
 """Images, sequences and random numbers beside TensorFlow 2.21, as recorded by cases.py."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -167,3 +168,13 @@ def test_distributions_have_their_means():
     np.testing.assert_allclose(poisson.var(0), [0.5, 30.0], rtol=0.08)
     drawn = gyre.random.stateless_binomial([20000], [1, 2], 40.0, 0.3).numpy()
     np.testing.assert_allclose([drawn.mean(), drawn.var()], [12.0, 8.4], rtol=0.05)
+
+
+def test_an_encoding_that_is_given_up_leaves_nothing_behind():
+    pixels = np.random.default_rng(1).integers(0, 255, (3000, 3000, 3), np.uint8)
+    encode = gyre.function(gyre.io.encode_jpeg)
+    whole = encode(gyre.constant(pixels)).numpy()
+    for seconds in (0.02, 0.04, 0.06):
+        with gyre.limits(seconds=seconds), contextlib.suppress(gyre.errors.DeadlineExceededError):
+            encode(gyre.constant(pixels))
+    assert encode(gyre.constant(pixels)).numpy() == whole
