@@ -100,6 +100,13 @@ class StaticVocabularyTable(Module):
         return call("SelectV2", known, ids, buckets, name=name)
 
 
+def _refuse_hashers(hasher_spec) -> None:
+    if hasher_spec is not None:
+        raise NotImplementedError(
+            "words that are not in the vocabulary are hashed by FarmHash: leave hasher_spec out"
+        )
+
+
 def _table_of(initializer, num_oov_buckets, default_value, key_dtype, name):
     if num_oov_buckets > 0:
         return StaticVocabularyTable(initializer, num_oov_buckets, key_dtype, name)
@@ -116,7 +123,7 @@ def index_table_from_tensor(
 ) -> Any:
     """From the words of a list to their places in it; others have the value default_value, or one
     of num_oov_buckets buckets."""
-    del hasher_spec
+    _refuse_hashers(hasher_spec)
     words = convert_to_tensor(vocabulary_list, dtype)
     count = int(words._dims[0])
     initializer = KeyValueTensorInitializer(words, list(range(count)), value_dtype="int64")
@@ -136,7 +143,7 @@ def index_table_from_file(
     delimiter="\t",
 ) -> Any:
     """From the lines of a file to their numbers."""
-    del hasher_spec
+    _refuse_hashers(hasher_spec)
     initializer = TextFileIdTableInitializer(
         vocabulary_file,
         key_column_index,
