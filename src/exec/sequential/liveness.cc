@@ -126,8 +126,11 @@ void SaveAtCalls(RegisterLoop& loop) {
     if (call.action != Action::kCall) continue;
     Live live = before[at + 1];
     for (uint32_t i = 0; i < call.num_outputs; ++i) live[call.output + i] = false;
-    for (uint32_t reg = 0; reg < loop.num_registers; ++reg)
-      if (live[reg] && !is_constant[reg]) call.saved.push_back(reg);
+    for (uint32_t reg = 0; reg < loop.num_registers; ++reg) {
+      if (!live[reg] || is_constant[reg]) continue;
+      call.saved.push_back(reg);
+      loop.saves_tensors |= loop.scalar_types[reg] == DType::kInvalid;
+    }
     for (auto part = static_cast<int>(loop.scopes[call.scope].loop); loop.loops[part].around >= 0;
          part = loop.loops[part].around)
       call.saved_loops.push_back(static_cast<uint32_t>(part));

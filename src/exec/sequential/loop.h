@@ -127,6 +127,7 @@ struct RegisterLoop {
   std::vector<LoopScope> scopes;
   std::vector<LoopPart> loops;                    // by number; 0 is the whole
   std::vector<Subroutine> subroutines;            // behind everything else
+  bool saves_tensors = false;                     // calls save more than scalars
   std::vector<std::unique_ptr<const Node>> made;  // nodes that the program does not have
   std::vector<std::unique_ptr<const Tensor>> made_constants;
   std::shared_ptr<NativeLoop> native;  // null: it is interpreted

@@ -195,11 +195,14 @@ const Instruction* Machine::Return(const Instruction& end, const Input* inputs) 
 
 absl::Status Machine::MakeRoom(size_t num_calls, size_t num_values) {
   constexpr size_t kMore = 32;
+  // What a small tensor takes beside its bytes: its buffer's head and the allocator's rounding.
+  constexpr size_t kBesideBytes = 192;
   num_calls = 2 * num_calls + kMore;
   num_values = 2 * num_values + kMore;
+  const size_t value_bytes = sizeof(Tensor) + (loop_.saves_tensors ? kBesideBytes : 0);
   if (state_.charge == nullptr) state_.charge = std::make_unique<MemoryCharge>(ctx_.env().budget);
   if (absl::Status status = state_.charge->Set(
-          static_cast<int64_t>(num_calls * sizeof(uint32_t) + num_values * sizeof(Tensor)));
+          static_cast<int64_t>(num_calls * sizeof(uint32_t) + num_values * value_bytes));
       !status.ok())
     return OutOfBudget(std::move(status));
   state_.stack.calls.reserve(num_calls);
