@@ -96,6 +96,7 @@ def test_counts_of_numbers_that_fit_no_int32():
 
 
 def test_only_integers_are_counted():
+    assert gyre.math.bincount([], minlength=2).numpy().tolist() == [0, 0]
     with pytest.raises(TypeError, match="float32"):
         gyre.math.bincount([1.5, 2.0])
     with pytest.raises(TypeError, match="float64"):

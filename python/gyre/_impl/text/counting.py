@@ -35,7 +35,10 @@ def _bins(values, minlength, maxlength):
 
 
 def _indices(values):
+    given = values
     values = values if isinstance(values, _gyre.Tensor) else convert_to_tensor(values)
+    if isinstance(given, (list, tuple)) and values._dims is not None and 0 in values._dims:
+        return e.cast(values, "int32")  # No numbers, of no type.
     dtype = values.dtype
     if not dtype.is_integer and not dtype.is_bool:
         raise TypeError(f"bincount counts integers, not {dtype.name}; gyre.cast converts")
