@@ -191,6 +191,38 @@ def _cast_all(sizes: list) -> list[Tensor]:
     ]
 
 
+def must_fit(value, parameter: str, dtype="int32") -> None:
+    """ValueError, which names the parameter, where a number (or one of a list) that is known here
+    does not fit an integer type. Of tensors nothing is asked."""
+    if is_value(value) or value is None:
+        return
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            must_fit(item, parameter, dtype)
+        return
+    of = _gyre.as_dtype(dtype)
+    if hasattr(value, "flat"):
+        numbers = list(value.flat)
+    else:
+        numbers = [value]
+    for number in numbers:
+        if hasattr(number, "__index__"):
+            number = number.__index__()
+        elif not isinstance(number, float):
+            continue
+        if not int(of.min) <= number <= int(of.max):
+            raise ValueError(f"{parameter}: {number} does not fit {of.name}")
+
+
+def to_integer(value, parameter: str, dtype="int32") -> Tensor:
+    """The number or numbers of a parameter as an integer type that its op asks for. ValueError as
+    of must_fit; what a tensor holds is cast."""
+    must_fit(value, parameter, dtype)
+    of = _gyre.as_dtype(dtype)
+    tensor = convert_to_tensor(value)
+    return tensor if tensor.dtype == of else call("Cast", tensor, DstT=of)
+
+
 def static_value(value):
     """The value as numpy, if it is known now: of eager tensors and Python values; else None."""
     if isinstance(value, Tensor):

@@ -7,7 +7,7 @@ import operator
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype, to_integer
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.select import argsort
@@ -127,7 +127,7 @@ def categorical(
     classes = call(
         "Multinomial",
         convert_to_tensor(logits),
-        cast(num_samples, "int32"),
+        to_integer(num_samples, "num_samples"),
         seed=op_seed(seed),
         output_dtype=drawn,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
@@ -10,6 +12,13 @@ from gyre.nn.windows import Layout, layout, padding_of
 
 _MAX = {1: "MaxPool", 2: "MaxPool", 3: "MaxPool3D"}
 _AVG = {1: "AvgPool", 2: "AvgPool", 3: "AvgPool3D"}
+
+
+class MaxPoolWithArgmax(NamedTuple):
+    """What max_pool_with_argmax returns."""
+
+    output: Tensor
+    argmax: Tensor
 
 
 def max_pool(
@@ -128,13 +137,13 @@ def max_pool_with_argmax(
     output_dtype: _gyre.DType | str = "int64",
     include_batch_in_index: bool = False,
     name: str | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> MaxPoolWithArgmax:
     """max_pool2d, and where the largest elements stand: indices into their image, flat, or into the
     whole batch."""
     if data_format != "NHWC":
         raise ValueError(f"max_pool_with_argmax takes data_format 'NHWC', not {data_format!r}")
     form = layout(2, data_format)
-    result, argmax = calls(
+    parts = calls(
         "MaxPoolWithArgmax",
         convert_to_tensor(input),
         ksize=form.numbers(ksize, "ksize"),
@@ -144,7 +153,7 @@ def max_pool_with_argmax(
         include_batch_in_index=include_batch_in_index,
         name=name,
     )
-    return result, argmax
+    return MaxPoolWithArgmax(*parts)
 
 
 def pool(

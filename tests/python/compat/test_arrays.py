@@ -276,3 +276,101 @@ def test_all_intermediates_may_be_asked_for(graph):
     y = tf.cond(x > 1.0, lambda: x * x, lambda: x)
     with tf.Session() as session:
         assert session.run(tf.gradients(y, x)[0]) == 4.0
+
+
+def test_orders_and_names_of_arguments(sess):
+    rows = [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+    for function in (tf.nn.in_top_k, tf.math.in_top_k):
+        assert sess.run(function(rows, [0, 2], 2)).tolist() == [False, True]
+        assert sess.run(function(predictions=rows, targets=[0, 2], k=2)).tolist() == [False, True]
+    for function in (tf.nn.l2_normalize, tf.math.l2_normalize, tf.linalg.l2_normalize):
+        assert sess.run(function([[3.0, 4.0]], dim=1)).tolist() == [
+            pytest.approx([0.6, 0.8], rel=1e-6)
+        ]
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        tf.nn.l2_normalize([[3.0, 4.0]], axis=0, dim=1)
+    by_name = tf.nn.weighted_cross_entropy_with_logits(
+        targets=[1.0, 0.0], logits=[0.5, -1.0], pos_weight=2.0
+    )
+    by_place = gyre.nn.weighted_cross_entropy_with_logits([1.0, 0.0], [0.5, -1.0], 2.0)
+    np.testing.assert_array_equal(sess.run(by_name), sess.run(by_place))
+    layer = tf.nn.relu_layer([[1.0, -2.0]], [[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5], name="layer")
+    assert layer.op.name == "layer" and sess.run(layer).tolist() == [[1.5, 0.0]]
+
+
+def test_texts_become_sparse_rows(sess):
+    sparse = sess.run(tf.strings.split(["a b", "c"]))
+    assert sparse.values.tolist() == [b"a", b"b", b"c"]
+    assert sparse.indices.tolist() == [[0, 0], [0, 1], [1, 0]]
+    assert sparse.dense_shape.tolist() == [2, 2]
+    rows = sess.run(tf.strings.split(source=["a,b", "c"], sep=",", result_type="RaggedTensor"))
+    assert rows.to_list() == [[b"a", b"b"], [b"c"]]
+    assert sess.run(tf.strings.split("a b")).dense_shape.tolist() == [1, 2]
+    assert sess.run(tf.strings.split([["a b"], ["c"]])).dense_shape.tolist() == [2, 1, 2]
+    with pytest.raises(ValueError, match="result_type must be"):
+        tf.strings.split(["a"], result_type="list")
+    assert sess.run(tf.string_split(["a  b"])).values.tolist() == [b"a", b"b"]
+    kept = tf.string_split(["a;;b"], sep=";", skip_empty=False, result_type="RaggedTensor")
+    assert sess.run(kept).to_list() == [[b"a", b"", b"b"]]
+    assert sess.run(tf.regex_replace(["aa"], "a", "b", False)).tolist() == [b"ba"]
+
+
+def test_older_names_of_sparse_functions(sess):
+    x = gyre.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0], [2, 2])
+    for function in (tf.sparse_reduce_sum, tf.sparse.reduce_sum):
+        assert sess.run(function(x, 1, keep_dims=True)).tolist() == [[2], [3]]
+        assert sess.run(function(x, reduction_axes=0)).tolist() == [3, 2]
+    assert sess.run(tf.sparse_reduce_max(x, 1)).tolist() == [2, 3]
+    assert sess.run(tf.sparse_reduce_sum_sparse(x, 1)).values.tolist() == [2, 3]
+    assert sess.run(tf.sparse_reduce_max_sparse(x, 1)).values.tolist() == [2, 3]
+    wide = gyre.SparseTensor([[0, 2]], [4.0], [1, 3])
+    for function in (tf.sparse_concat, tf.sparse.concat):
+        assert sess.run(function(0, [x, wide], expand_nonconcat_dim=True)).dense_shape.tolist() == [
+            3,
+            3,
+        ]
+        assert sess.run(function(1, [x, x], "joined")).values.tolist() == [2, 2, 3, 3]
+    turned = gyre.SparseTensor([[1, 0], [0, 1]], [3.0, 2.0], [2, 2])
+    assert sess.run(tf.sparse_reorder(turned)).values.tolist() == [2, 3]
+    assert sess.run(tf.sparse_tensor_dense_matmul(x, [[1.0], [10.0]])).tolist() == [[20], [3]]
+    for kind, expected in (("sum", 4.0), ("mean", 2.0), ("sqrt_n", 2 * 2**0.5)):
+        for function in (
+            getattr(tf, f"sparse_segment_{kind}"),
+            getattr(tf.sparse, f"segment_{kind}"),
+        ):
+            made = function([[1.0], [3.0]], [0, 1], [0, 0], "named", num_segments=2)
+            assert sess.run(made).ravel().tolist() == pytest.approx([expected, 0])
+
+
+def test_older_names_of_the_root(sess):
+    x = tf.constant([-1.0, 0.3, 2.0])
+    made = tf.quantize_v2(x, -1.0, 2.0, tf.quint8, "MIN_FIRST", "name")
+    same = tf.quantize(x, -1.0, 2.0, tf.quint8, "MIN_FIRST")
+    assert sess.run(made.output_max) == sess.run(same.output_max) == 2
+    back = tf.dequantize(same.output, same.output_min, same.output_max, "MIN_FIRST")
+    np.testing.assert_allclose(sess.run(back), [-1, 0.3, 2], atol=0.01)
+    for function, ends in (
+        (tf.fake_quant_with_min_max_args, (-1.0, 2.0)),
+        (tf.fake_quant_with_min_max_vars, (-1.0, 2.0)),
+        (tf.fake_quant_with_min_max_vars_per_channel, ([-1.0] * 3, [2.0] * 3)),
+    ):
+        np.testing.assert_allclose(sess.run(function(x, *ends)), [-1, 0.3, 2], atol=0.01)
+    image = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    one, two = [1, 1, 1, 1], [1, 2, 2, 1]
+    patches = tf.extract_image_patches(image, ksizes=two, strides=one, rates=one, padding="VALID")
+    assert sess.run(patches).tolist() == [[[[0, 1, 2, 3]]]]
+    assert sess.run(tf.floor_div(-3, 2)) == -2
+    best, places = tf.nn.max_pool_with_argmax(image, two, two, "VALID")
+    assert sess.run([best, places])[1].ravel().tolist() == [3]
+
+
+def test_random_numbers_under_older_names(sess):
+    tf.set_random_seed(5)
+    for function in (tf.random_poisson, tf.random.poisson):
+        drawn = sess.run(function([1.0, 1000.0], [50]))
+        assert drawn.shape == (50, 2) and drawn[:, 0].mean() < 5 and drawn[:, 1].mean() > 800
+    for function in (tf.random_gamma, tf.random.gamma):
+        drawn = sess.run(function([50], [1.0, 1000.0], dtype=tf.float64))
+        assert drawn.shape == (50, 2) and drawn[:, 0].mean() < 5 and drawn[:, 1].mean() > 800
+    one, two = sess.run([tf.random_gamma([20], 1.0), tf.random_gamma([20], 1.0)])
+    assert (one != two).any()

@@ -1,6 +1,8 @@
 """Ragged and sparse tensors and IndexedSlices in signatures;
 functions of sparse and ragged tensors."""
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -163,3 +165,76 @@ def test_map_fn_of_composites_says_what_to_map_over(wrap):
         )
 
     assert wrap(sums)(ragged).numpy().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, gyre.function])
+def test_operators_of_ragged_tensors(wrap):
+    a = gyre.ragged.constant([[1, -2], [], [3]])
+    b = gyre.ragged.constant([[1, 5], [], [3]])
+
+    def rows(function, *of):
+        return wrap(function)(*of).to_list()
+
+    assert rows(lambda x, y: x == y, a, b) == [[True, False], [], [True]]
+    assert rows(lambda x, y: x != y, a, b) == [[False, True], [], [False]]
+    assert rows(lambda x: x == 3, a) == [[False, False], [], [True]]
+    assert rows(lambda x, y: (x >= y) & (x <= 1), a, b) == [[True, False], [], [False]]
+    assert rows(lambda x: (x == 1) | (x != 3), a) == [[True, True], [], [False]]
+    assert rows(lambda x: ~(x == 1), a) == [[False, True], [], [True]]
+    assert rows(lambda x: ~x, a) == [[-2, 1], [], [-4]]
+    assert rows(lambda x: x // 2, a) == [[0, -1], [], [1]]
+    assert rows(lambda x: 7 // x, a) == [[7, -4], [], [2]]
+    assert rows(lambda x: 7 % x, a) == [[0, -1], [], [1]]
+    assert rows(lambda x: abs(x), a) == [[1, 2], [], [3]]
+
+
+def test_ragged_tensors_that_do_not_compare():
+    a, b = gyre.ragged.constant([[1, 2], [], [3]]), gyre.ragged.constant([[1], [2], [3]])
+    for op in (operator.add, operator.eq):
+        with pytest.raises(ValueError, match="different lengths"):
+            op(a, b)
+    assert (a == None) is False and (a != None) is True  # noqa: E711
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(a == a.with_values(a.values))
+    assert {a: 1}[a] == 1
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, gyre.function])
+def test_sparse_and_dense_tensors(wrap):
+    x = gyre.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0], [2, 2])
+    for dense in ([[1.0, 4.0], [5.0, 8.0]], [[4.0, 2.0]], [2.0, 10.0], [[2.0], [10.0]], 2.0):
+        y = gyre.constant(dense)
+        product, quotient = wrap(lambda x, y: (x * y, x / y))(x, y)
+        whole = np.array([[0, 2], [3, 0]], np.float32)
+        for got, want in ((product, whole * y.numpy()), (quotient, whole / y.numpy())):
+            assert got.values.shape == [2] and got.dtype == gyre.float32
+            np.testing.assert_array_equal(gyre.sparse.to_dense(got).numpy(), want)
+
+
+def test_sparse_and_dense_tensors_of_other_types():
+    x = gyre.SparseTensor([[0, 1], [1, 0]], [2.0, 3.0], [2, 2])
+    places = np.array([2, 10], np.float32)
+    for product in (x * [2, 10], [2, 10] * x, places * x, x * gyre.Variable(places)):
+        assert product.values.numpy().tolist() == [20, 6]
+    for dtype in ("int8", "int32", "int64"):
+        whole = gyre.SparseTensor([[0], [2]], gyre.constant([7, 4], dtype), [3])
+        for other in ([2, 1, 8], gyre.constant([2, 1, 8], dtype), 2, gyre.constant(2, dtype)):
+            quotient = whole / other
+            assert quotient.dtype == (whole.values / whole.values).dtype
+            assert quotient.values.numpy()[0] == 3.5
+    for op in (operator.mul, operator.truediv):
+        with pytest.raises(TypeError, match="two SparseTensors"):
+            op(x, x)
+        with pytest.raises(gyre.errors.InvalidArgumentError, match="cannot be broadcast"):
+            op(x, gyre.ones([2, 2, 2]))
+
+
+def test_gradients_of_sparse_and_dense_tensors():
+    values, y = gyre.constant([2.0, 3.0]), gyre.constant([2.0, 10.0])
+    with gyre.GradientTape() as tape:
+        tape.watch([values, y])
+        x = gyre.SparseTensor([[0, 1], [1, 0]], values, [2, 2])
+        total = gyre.reduce_sum((x * y).values) + gyre.reduce_sum((x / y).values)
+    by_values, by_dense = tape.gradient(total, [values, y])
+    np.testing.assert_allclose(by_values.numpy(), [10.1, 2.5], rtol=1e-6)
+    np.testing.assert_allclose(by_dense.numpy(), [3 - 0.75, 2 - 0.02], rtol=1e-6)

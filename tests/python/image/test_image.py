@@ -72,6 +72,21 @@ def test_sizes_that_the_run_knows():
         np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
+def test_sizes_that_fit_no_int32():
+    image, wide = gyre.image, 2**32 + 3
+    for spec in (gyre.TensorSpec([2, 2, 1]), gyre.TensorSpec([None, None, 1])):
+        for function, arguments, parameter in (
+            (image.resize_with_crop_or_pad, (2, wide), "target_width"),
+            (image.pad_to_bounding_box, (0, 0, np.int64(wide), 2), "target_height"),
+            (image.crop_to_bounding_box, (np.int64(wide), 0, 1, 1), "offset_height"),
+        ):
+            changed = gyre.function(lambda x: function(x, *arguments), input_signature=[spec])
+            with pytest.raises(ValueError, match=f"{parameter}: {wide} does not fit int32"):
+                changed(gyre.zeros([2, 2, 1]))
+    x = gyre.reshape(gyre.range(4), [2, 2, 1])
+    np.testing.assert_array_equal(image.rot90(x, np.int64(wide)).numpy(), image.rot90(x, 3).numpy())
+
+
 def test_random_changes_repeat_by_seed():
     image = np.random.RandomState(1).uniform(size=[3, 8, 8, 3]).astype("float32")
     for name in ("flip_left_right", "flip_up_down"):

@@ -126,3 +126,11 @@ def test_rows_together():
 def test_what_is_refused(arguments, text):
     with pytest.raises((ValueError, gyre.errors.OpError), match=text):
         gyre.nn.max_pool(gyre.ones([1, 4, 4, 2]), *arguments)
+
+
+def test_largest_and_their_places_have_names():
+    x = np.arange(4, dtype=np.float32).reshape(1, 2, 2, 1)
+    for function in (gyre.nn.max_pool_with_argmax, gyre.compat.v1.nn.max_pool_with_argmax):
+        made = function(x, 2, 2, "VALID")
+        assert made._fields == ("output", "argmax")
+        assert float(made.output[0, 0, 0, 0]) == int(made.argmax[0, 0, 0, 0]) == 3

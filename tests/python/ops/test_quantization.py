@@ -336,3 +336,9 @@ def test_rounding():
         z = quantization.quantize_and_dequantize(x, -2.5, 6.0, range_given=True)
     np.testing.assert_array_equal(tape.gradient(y, x), (X >= -2.5) & (X <= 6))
     np.testing.assert_array_equal(tape.gradient(z, x), np.ones_like(X))
+
+
+def test_results_have_names():
+    made = gyre.quantization.quantize([0.0, 1.0], 0.0, 1.0, gyre.quint8)
+    assert made._fields == ("output", "output_min", "output_max")
+    assert made.output.dtype == gyre.quint8 and float(made.output_max) == 1

@@ -53,6 +53,13 @@ def test_shuffle_and_categorical():
     assert drawn.shape == (1, 5000) and abs(drawn.mean() - 0.8) < 0.03
 
 
+def test_more_samples_than_an_int32_counts():
+    with pytest.raises(ValueError, match="num_samples: 4294967299 does not fit int32"):
+        gyre.random.categorical([[1.0, 2.0]], 2**32 + 3)
+    with pytest.raises(ValueError, match="num_samples: 4294967299 does not fit int32"):
+        gyre.random.stateless_categorical([[1.0, 2.0]], 2**32 + 3, [1, 2])
+
+
 def test_strings():
     assert gyre.strings.join([["a", "b"], "-", ["c", "d"]]).numpy().tolist() == [b"a-c", b"b-d"]
     assert gyre.strings.length(["abc", "ä"]).numpy().tolist() == [3, 2]

@@ -79,6 +79,30 @@ def test_counts():
     assert float(gyre.math.zero_fraction([0.0, 1.0, 0.0, 2.0])) == 0.5
 
 
+def test_counts_of_numbers_that_fit_no_int32():
+    wide = 2**32 + 3
+    for parameter in ("minlength", "maxlength"):
+        with pytest.raises(ValueError, match=f"{parameter}: {wide} does not fit int32"):
+            gyre.math.bincount([1, 2], **{parameter: wide})
+    with pytest.raises(ValueError, match=f"nbins: {wide} does not fit int32"):
+        gyre.histogram_fixed_width([1.0, 2.0], [0.0, 5.0], nbins=wide)
+    few = gyre.math.bincount(np.array([1, 2**32 + 1, 2**64 - 1], np.uint64), maxlength=3)
+    np.testing.assert_array_equal(few.numpy(), [0, 1, 0])
+    for greatest, dtype in ((2**31 - 1, "int32"), (2**63 - 1, "int64"), (2**32 - 1, "uint32")):
+        values = gyre.constant([greatest, 1], dtype)
+        few = gyre.math.bincount(values, maxlength=3)
+        np.testing.assert_array_equal(few.numpy(), [0, 1, 0])
+    assert gyre.math.bincount([1, 2], maxlength=0).shape == [0]
+
+
+def test_only_integers_are_counted():
+    assert gyre.math.bincount([], minlength=2).numpy().tolist() == [0, 0]
+    with pytest.raises(TypeError, match="float32"):
+        gyre.math.bincount([1.5, 2.0])
+    with pytest.raises(TypeError, match="float64"):
+        gyre.math.bincount(gyre.ragged.constant([[1.5], [2.0]], "float64"), axis=-1)
+
+
 def test_top_k():
     values, indices = gyre.math.top_k([[1.0, 5.0, 3.0]], k=2)
     np.testing.assert_array_equal(values.numpy(), [[5, 3]])

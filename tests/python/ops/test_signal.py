@@ -36,6 +36,12 @@ def test_transforms():
     close(gyre.function(lambda x: S.irfft(S.rfft(x)))(X), X)
 
 
+def test_lengths_that_fit_no_int32():
+    for function, dtype in ((gyre.signal.rfft, "float32"), (gyre.signal.irfft, "complex64")):
+        with pytest.raises(ValueError, match="fft_length: 4294967299 does not fit int32"):
+            function(gyre.ones([2], dtype), [2**32 + 3])
+
+
 def test_shifts():
     close(S.fftshift(X, 3), np.fft.fftshift(X, 3))
     close(S.fftshift(X), np.fft.fftshift(X))

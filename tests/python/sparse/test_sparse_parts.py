@@ -1,6 +1,7 @@
 """gyre.sparse, gyre.ragged and embeddings of sparse ids. Values from TensorFlow."""
 
 import numpy as np
+import pytest
 
 import gyre
 
@@ -13,6 +14,12 @@ def _three():
 
 def _dense(x):
     return sparse.to_dense(x).numpy().tolist()
+
+
+def test_more_segments_than_an_int32_counts():
+    for function in (sparse.segment_sum, sparse.segment_mean, sparse.segment_sqrt_n):
+        with pytest.raises(ValueError, match="num_segments: 4294967299 does not fit int32"):
+            function([[1.0]], [0], [0], num_segments=2**32 + 3)
 
 
 def test_parts():

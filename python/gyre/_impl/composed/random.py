@@ -5,7 +5,7 @@ from __future__ import annotations
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, to_integer
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.random import op_seed
@@ -149,7 +149,7 @@ def stateless_categorical(
     classes = call(
         "StatelessMultinomial",
         convert_to_tensor(logits),
-        cast(num_samples, "int32"),
+        to_integer(num_samples, "num_samples"),
         _seed(seed),
         output_dtype=drawn,
     )

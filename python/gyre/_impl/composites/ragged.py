@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 
 from gyre import _gyre
 from gyre._impl import errors, nest
@@ -29,6 +30,8 @@ class RaggedTensor:
     values: _gyre.Tensor | RaggedTensor
     row_splits: _gyre.Tensor
     __gyre_operand__ = True
+    # Operators of numpy's arrays leave these to it.
+    __array_priority__ = 100
 
     def __init__(self, values, row_splits):
         self.values, self.row_splits = values, row_splits
@@ -264,17 +267,30 @@ class RaggedTensor:
     def _map(self, fn):
         return self.with_flat_values(fn(self.flat_values))
 
+    def _with(self, op, other):
+        self._require_rows_of(other)
+        return self._map(lambda values: op(values, _flat(other)))
+
+    def _require_rows_of(self, other) -> None:
+        """ValueError where its rows are known to be of other lengths than another's."""
+        if isinstance(other, RaggedTensor):
+            mine, theirs = self.nested_row_splits, other.nested_row_splits
+            if len(mine) != len(theirs) or any(
+                _known_to_differ(a, b) for a, b in zip(mine, theirs, strict=True)
+            ):
+                raise ValueError("the rows of two RaggedTensors are of different lengths")
+
     def __add__(self, other):
-        return self._map(lambda values: values + _flat(other))
+        return self._with(operator.add, other)
 
     def __sub__(self, other):
-        return self._map(lambda values: values - _flat(other))
+        return self._with(operator.sub, other)
 
     def __mul__(self, other):
-        return self._map(lambda values: values * _flat(other))
+        return self._with(operator.mul, other)
 
     def __truediv__(self, other):
-        return self._map(lambda values: values / _flat(other))
+        return self._with(operator.truediv, other)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -285,13 +301,68 @@ class RaggedTensor:
         return self._map(lambda values: other / values)
 
     def __pow__(self, other):
-        return self._map(lambda values: values ** _flat(other))
+        return self._with(operator.pow, other)
 
     def __gt__(self, other):
-        return self._map(lambda values: values > _flat(other))
+        return self._with(operator.gt, other)
 
     def __lt__(self, other):
-        return self._map(lambda values: values < _flat(other))
+        return self._with(operator.lt, other)
+
+    def __ge__(self, other):
+        return self._with(operator.ge, other)
+
+    def __le__(self, other):
+        return self._with(operator.le, other)
+
+    def __eq__(self, other):
+        """Of each value whether it is equal: ragged. (False for None; where tensors are compared by
+        identity, as TensorFlow 1 does, so are these.)"""
+        return self._compared(operator.eq, other, self is other)
+
+    def __ne__(self, other):
+        return self._compared(operator.ne, other, self is not other)
+
+    __hash__ = object.__hash__
+
+    def _compared(self, op, other, by_identity: bool):
+        if other is None:
+            return by_identity
+        made = op(self.flat_values, _flat(other))
+        if not isinstance(made, _gyre.Tensor):
+            return by_identity
+        self._require_rows_of(other)
+        return self.with_flat_values(made)
+
+    def __bool__(self):
+        raise TypeError("a RaggedTensor has no truth value: reduce it, or ask for its nrows()")
+
+    def __floordiv__(self, other):
+        return self._with(operator.floordiv, other)
+
+    def __rfloordiv__(self, other):
+        return self._map(lambda values: other // values)
+
+    def __mod__(self, other):
+        return self._with(operator.mod, other)
+
+    def __rmod__(self, other):
+        return self._map(lambda values: other % values)
+
+    def __and__(self, other):
+        return self._with(operator.and_, other)
+
+    def __or__(self, other):
+        return self._with(operator.or_, other)
+
+    def __xor__(self, other):
+        return self._with(operator.xor, other)
+
+    def __invert__(self):
+        return self._map(operator.invert)
+
+    def __abs__(self):
+        return self._map(abs)
 
     def __neg__(self):
         return self._map(lambda values: -values)
@@ -385,6 +456,12 @@ def _check_splits(splits: list, values) -> None:
         raise ValueError(f"row_splits must not decrease, but {splits[at]} follows {splits[at - 1]}")
     if size is not None and splits[-1] != size:
         raise ValueError(f"row_splits must end with the number of values, {size}, not {splits[-1]}")
+
+
+def _known_to_differ(a, b) -> bool:
+    if a is b or a.is_symbolic or b.is_symbolic:
+        return False
+    return a.numpy().tolist() != b.numpy().tolist()
 
 
 def _flat(other):

@@ -8,9 +8,8 @@ from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.composite import to_int64
 from gyre._impl.composites.sparse import _rank, _require, reorder
 from gyre._impl.composites.sparse_tensor import SparseTensor
-from gyre._impl.convert import call, calls, convert_to_tensor, is_value, static_value
+from gyre._impl.convert import call, calls, convert_to_tensor, is_value, static_value, to_integer
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.table import reduce_max as dense_max
 
 _INT64 = _gyre.as_dtype("int64")
@@ -215,7 +214,7 @@ def _segments(op: str, data, indices, segment_ids, num_segments, name) -> Tensor
     indices, segment_ids = convert_to_tensor(indices), convert_to_tensor(segment_ids)
     if num_segments is None:
         return call(op, data, indices, segment_ids, name=name)
-    count = num_segments if is_value(num_segments) else e.cast(num_segments, "int32")
+    count = num_segments if is_value(num_segments) else to_integer(num_segments, "num_segments")
     return call(op + "WithNumSegments", data, indices, segment_ids, count, name=name)
 
 

@@ -1,11 +1,15 @@
 """SparseTensor: the values of a tensor that are not zero, and where they are."""
 
+import operator
+
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.composites.composite import INT64, ByValues, CompositeSpec, to_int64
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec, TypeSpec
+
+_CWISE = {operator.mul: "SparseDenseCwiseMul", operator.truediv: "SparseDenseCwiseDiv"}
 
 
 class SparseTensor(ByValues):
@@ -17,6 +21,8 @@ class SparseTensor(ByValues):
     dense_shape: _gyre.Tensor
 
     __gyre_operand__ = True
+    # Operators of numpy's arrays leave these to it.
+    __array_priority__ = 100
 
     def __init__(self, indices, values, dense_shape):
         self.indices = to_int64(indices)
@@ -58,24 +64,29 @@ class SparseTensor(ByValues):
         return _gyre.execute("ScatterNd", [self.indices, self.values, self.dense_shape])[0]
 
     def __mul__(self, other):
-        if isinstance(other, SparseTensor):
-            raise TypeError("products of two SparseTensors are not supported")
-        if (
-            getattr(
-                _gyre.convert(other, self.dtype) if not isinstance(other, _gyre.Tensor) else other,
-                "_dims",
-                None,
-            )
-            == ()
-        ):
-            return self.with_values(self.values * other)
-        factors = _gyre.execute("GatherNd", [other, self.indices])[0]
-        return self.with_values(self.values * factors)
+        return self._with(operator.mul, self.values, other)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other):
-        return self.with_values(self.values / other)
+        values = self.values
+        if values.dtype.is_integer:
+            # Quotients of integers are of the type that those of dense tensors have.
+            values = values / _gyre.convert(1, values.dtype)
+            if isinstance(other, _gyre.Tensor) and other.dtype == self.dtype:
+                other = _gyre.execute("Cast", [other], {"DstT": values.dtype})[0]
+        return self._with(operator.truediv, values, other)
+
+    def _with(self, op, values, other):
+        """op of the values and the elements of a dense tensor at their places, which is broadcast
+        to this one's shape."""
+        if isinstance(other, SparseTensor):
+            raise TypeError("products and quotients of two SparseTensors are not supported")
+        dense = other if isinstance(other, _gyre.Tensor) else _gyre.convert(other, values.dtype)
+        if dense._dims == ():
+            return self.with_values(op(values, dense))
+        parts = [self.indices, values, self.dense_shape, dense]
+        return self.with_values(_gyre.execute(_CWISE[op], parts)[0])
 
     def __neg__(self):
         return self.with_values(-self.values)

@@ -6,7 +6,7 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.case import switch_case
-from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.convert import call, convert_to_tensor, is_value, must_fit, to_integer
 from gyre._impl.image.shapes import as_images, at_least_3d, height_and_width, packed, pairs
 from gyre._impl.ops.elementwise import cast
 
@@ -40,9 +40,10 @@ def _turned(image, k):
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned k times by 90 degrees, counterclockwise."""
     image = as_images(image, "rot90")
-    if isinstance(k, int):
-        return _turned(image, k % 4)
-    times = call("FloorMod", cast(k, "int32"), 4)
+    if not is_value(k) and hasattr(k, "__index__"):
+        index: Any = k
+        return _turned(image, index.__index__() % 4)
+    times = call("FloorMod", to_integer(k, "k"), 4)
     turns = [lambda i=i: _turned(image, i) for i in range(4)]
     return switch_case(times, turns, name="rot90" if name is None else name)
 
@@ -55,6 +56,13 @@ def _check(holds, message: str) -> None:
         raise ValueError(message)
 
 
+def _must_fit(offset_height, offset_width, target_height, target_width) -> None:
+    must_fit(offset_height, "offset_height")
+    must_fit(offset_width, "offset_width")
+    must_fit(target_height, "target_height")
+    must_fit(target_width, "target_width")
+
+
 def crop_to_bounding_box(
     image: TensorLike,
     offset_height: int | Tensor,
@@ -64,6 +72,7 @@ def crop_to_bounding_box(
 ) -> Tensor:
     """A part of images, of the target's size, from the offset on."""
     image = as_images(image, "crop_to_bounding_box")
+    _must_fit(offset_height, offset_width, target_height, target_width)
     height, width = height_and_width(image)
     _check(offset_width >= 0, "offset_width must be >= 0.")
     _check(offset_height >= 0, "offset_height must be >= 0.")
@@ -86,6 +95,7 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """Images of the target's size, that begin at the offset, with zeros around them."""
     image = as_images(image, "pad_to_bounding_box")
+    _must_fit(offset_height, offset_width, target_height, target_width)
     height, width = height_and_width(image)
     below = target_height - offset_height - height
     right = target_width - offset_width - width
@@ -115,6 +125,7 @@ def resize_with_crop_or_pad(
     """Images cut, or with zeros around them, so that they have the target's size; evenly on all
     sides."""
     image = as_images(image, "resize_with_crop_or_pad")
+    _must_fit(0, 0, target_height, target_width)
     _check(target_width > 0, "target_width must be > 0.")
     _check(target_height > 0, "target_height must be > 0.")
     height, width = height_and_width(image)

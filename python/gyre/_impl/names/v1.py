@@ -146,6 +146,16 @@ _ARRAYS = (
     "py_func",
     "reduce_join",
 )
+_SPARSE = (
+    "sparse_concat",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
+    "sparse_segment_mean",
+    "sparse_segment_sqrt_n",
+    "sparse_segment_sum",
+)
 # Older names of functions that are the same now.
 _REGISTERED = (
     "acosh",
@@ -203,6 +213,22 @@ _OLDER = {
     "string_join": "ops.strings:join",
     "string_to_number": "ops.table:to_number",
     "sparse_tensor_to_dense": "compat.v1.arrays:sparse_tensor_to_dense",
+    "sparse_tensor_dense_matmul": "composites.sparse:sparse_dense_matmul",
+    "sparse_reorder": "composites.sparse:reorder",
+    "regex_replace": "ops.strings:regex_replace",
+    "extract_image_patches": "image.geometry:extract_image_patches",
+    "floor_div": "ops.table:floordiv",
+    "quantize": "ops.quantization:quantize",
+    "quantize_v2": "ops.quantization:quantize_v2",
+    "dequantize": "ops.quantization:dequantize",
+    **{
+        f"fake_quant_with_min_max_{name}": f"ops.table:fake_quant_with_min_max_{name}"
+        for name in ("args", "vars", "vars_per_channel")
+    },
+    **{
+        f"fake_quant_with_min_max_{name}": f"ops.quantization:fake_quant_with_min_max_{name}"
+        for name in ("vars_gradient", "vars_per_channel_gradient")
+    },
     "Tensor": "tensor:Tensor",
 }
 
@@ -305,6 +331,8 @@ NAMES = {
             "truncated_normal",
             "random_shuffle",
             "multinomial",
+            "random_gamma",
+            "random_poisson",
         ],
     ),
     **{
@@ -317,11 +345,17 @@ NAMES = {
             ("set_random_seed", "set_random_seed"),
             ("get_seed", "get_seed"),
             ("multinomial", "multinomial"),
+            ("gamma", "random_gamma"),
+            ("poisson", "random_poisson"),
         )
     },
     **_all("arrays", _ARRAYS),
     **_all("arrays", ["argmax", "argmin", "count_nonzero", *_REDUCTIONS], "math."),
     "compat.v1.linalg.norm": _V + "arrays:norm",
+    **_all("sparse", _SPARSE),
+    **{f"compat.v1.{name.replace('_', '.', 1)}": f"{_V}sparse:{name}" for name in _SPARSE},
+    "compat.v1.strings.split": _V + "texts:split",
+    "compat.v1.string_split": _V + "texts:string_split",
     "compat.v1.sparse.add": _V + "arrays:sparse_add",
     "compat.v1.sparse.placeholder": _GRAPHS + "constant:sparse_placeholder",
     **_all(
@@ -337,9 +371,15 @@ NAMES = {
             "embedding_lookup",
             "moments",
             "xw_plus_b",
+            "relu_layer",
+            "in_top_k",
+            "l2_normalize",
+            "weighted_cross_entropy_with_logits",
         ],
         "nn.",
     ),
+    **_all("nn", ["in_top_k", "l2_normalize"], "math."),
+    "compat.v1.linalg.l2_normalize": _V + "nn:l2_normalize",
     **_all(
         "convolution",
         [

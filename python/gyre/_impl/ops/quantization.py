@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, calls, convert_to_tensor, rank_of
+
+
+class QuantizeV2(NamedTuple):
+    """Integers, and the range that they stand for."""
+
+    output: Tensor
+    output_min: Tensor
+    output_max: Tensor
 
 
 def _axis(x, axis, function: str) -> int:
@@ -26,12 +36,12 @@ def quantize(
     narrow_range: bool = False,
     axis: int | None = None,
     ensure_minimum_range: float = 0.01,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> QuantizeV2:
     """Integers of type T (quint8, qint8, …) for numbers of [min_range, max_range], and the range
     that they stand for, which holds 0 and is not too small. With `axis` each slice along it has a
     range of its own."""
     x = convert_to_tensor(input, "float32")
-    made, low, high = calls(
+    parts = calls(
         "QuantizeV2",
         x,
         min_range,
@@ -44,7 +54,34 @@ def quantize(
         ensure_minimum_range=ensure_minimum_range,
         name=name,
     )
-    return made, low, high
+    return QuantizeV2(*parts)
+
+
+def quantize_v2(
+    input: TensorLike,
+    min_range: TensorLike,
+    max_range: TensorLike,
+    T,
+    mode: str = "MIN_COMBINED",
+    name: str | None = None,
+    round_mode: str = "HALF_AWAY_FROM_ZERO",
+    narrow_range: bool = False,
+    axis: int | None = None,
+    ensure_minimum_range: float = 0.01,
+) -> QuantizeV2:
+    """As quantize, with its arguments in the order of TensorFlow 1."""
+    return quantize(
+        input,
+        min_range,
+        max_range,
+        T,
+        mode,
+        round_mode,
+        name,
+        narrow_range,
+        axis,
+        ensure_minimum_range,
+    )
 
 
 def dequantize(

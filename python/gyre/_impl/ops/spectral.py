@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
-from gyre._impl.convert import call, call_list, convert_to_tensor, rank_of, within_rank
+from gyre._impl.convert import call, call_list, convert_to_tensor, rank_of, to_integer, within_rank
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops import table, windows
 from gyre._impl.ops.create import get_static_value
@@ -18,7 +18,7 @@ _REAL = {"complex64": "float32", "complex128": "float64"}
 
 
 def _lengths(fft_length):
-    return e.cast(convert_to_tensor(fft_length), "int32")
+    return to_integer(fft_length, "fft_length")
 
 
 def _padded(x, sizes, axes: int):

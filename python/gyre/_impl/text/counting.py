@@ -7,10 +7,12 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.sparse_tensor import SparseTensor
-from gyre._impl.convert import call, calls, convert_to_tensor, same_dtype
+from gyre._impl.convert import call, calls, convert_to_tensor, same_dtype, to_integer
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import elementwise as e
 from gyre._impl.ops.table import reduce_max
+
+_WIDE = ("uint32", "uint64")
 
 
 def _bins(values, minlength, maxlength):
@@ -18,17 +20,32 @@ def _bins(values, minlength, maxlength):
     dtype = values.dtype
     none = _gyre.convert([-1], dtype)
     flat = call("ConcatV2", [call("Reshape", values, [-1]), none], 0)
-    size = call("AddV2", reduce_max(flat), _gyre.convert(1, dtype))
-    if minlength is not None:
-        size = call("Maximum", size, e.cast(minlength, dtype))
+    one = _gyre.convert(1, dtype)
+    last = reduce_max(flat)
     if maxlength is not None:
-        size = call("Minimum", size, e.cast(maxlength, dtype))
+        # Before 1 is added, which the greatest number of the dtype does not bear.
+        maxlength = to_integer(maxlength, "maxlength", dtype)
+        last = call("Minimum", last, call("Sub", call("Maximum", maxlength, one), one))
+    size = call("AddV2", last, one)
+    if minlength is not None:
+        size = call("Maximum", size, to_integer(minlength, "minlength", dtype))
+    if maxlength is not None:
+        size = call("Minimum", size, maxlength)
     return size
 
 
 def _indices(values):
+    given = values
     values = values if isinstance(values, _gyre.Tensor) else convert_to_tensor(values)
-    return values if values.dtype.name in ("int32", "int64") else e.cast(values, "int32")
+    if isinstance(given, (list, tuple)) and values._dims is not None and 0 in values._dims:
+        return e.cast(values, "int32")  # No numbers, of no type.
+    dtype = values.dtype
+    if not dtype.is_integer and not dtype.is_bool:
+        raise TypeError(f"bincount counts integers, not {dtype.name}; gyre.cast converts")
+    if dtype.name in ("int32", "int64"):
+        return values
+    # Of uint64 what is greater than all int64: still greater than any bin.
+    return e.saturate_cast(values, "int64") if dtype.name in _WIDE else e.cast(values, "int32")
 
 
 def bincount(
@@ -91,7 +108,7 @@ def histogram_fixed_width(
         "HistogramFixedWidth",
         values,
         value_range,
-        e.cast(nbins, "int32"),
+        to_integer(nbins, "nbins"),
         dtype=_gyre.as_dtype(dtype),
         name=name,
     )

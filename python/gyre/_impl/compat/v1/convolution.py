@@ -255,7 +255,7 @@ def max_pool_with_argmax(
     name: str | None = None,
     output_dtype: _gyre.DType | str | None = None,
     include_batch_in_index: bool = False,
-) -> tuple[Tensor, Tensor]:
+) -> pooling.MaxPoolWithArgmax:
     """nn.max_pool_with_argmax (Targmax: output_dtype)."""
     dtype = _either(output_dtype, Targmax, "output_dtype", "Targmax")
     return pooling.max_pool_with_argmax(

@@ -15,7 +15,7 @@ from gyre._impl.compat.v1.layer import Layer
 from gyre._impl.compat.v1.random import random_uniform
 from gyre._impl.convert import call, convert_to_tensor, rank_of
 from gyre._impl.graphs.graph import name_scope
-from gyre._impl.ops import table
+from gyre._impl.ops import reductions, table
 from gyre._impl.ops.linalg import tensordot
 from gyre.nn import functional
 
@@ -150,6 +150,45 @@ def xw_plus_b(
     """x W + b."""
     with name_scope(name, "xw_plus_b") as scope:
         return call("BiasAdd", call("MatMul", x, weights), biases, name=scope or None)
+
+
+def relu_layer(
+    x: TensorLike, weights: TensorLike, biases: TensorLike, name: str | None = None
+) -> Tensor:
+    """relu(x W + b)."""
+    with name_scope(name, "relu_layer") as scope:
+        return call("Relu", call("BiasAdd", call("MatMul", x, weights), biases), name=scope or None)
+
+
+def in_top_k(predictions: TensorLike, targets: TensorLike, k, name: str | None = None) -> Tensor:
+    """Whether the class `targets[i]` is among the k of row i of `predictions` with the highest
+    value: the other order of arguments than gyre.nn.in_top_k has."""
+    return reductions.in_top_k(targets, predictions, k, name)
+
+
+def l2_normalize(
+    x: TensorLike,
+    axis: TensorLike | None = None,
+    epsilon: TensorLike = 1e-12,
+    name: str | None = None,
+    dim=None,
+) -> Tensor:
+    """x divided by its norm along an axis (`dim`: its older name), or by √epsilon if that is
+    greater."""
+    return table.l2_normalize(x, _either(axis, dim, "axis", "dim"), epsilon, name)
+
+
+def weighted_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    pos_weight: Any = None,
+    name: str | None = None,
+    targets: Any = None,
+) -> Tensor:
+    """The cross entropy of labels (`targets`: their older name) and σ(logits), in which labels of 1
+    weigh pos_weight."""
+    labels = _either(labels, targets, "labels", "targets")
+    return table.weighted_cross_entropy_with_logits(labels, logits, pos_weight, name)
 
 
 class Dense(Layer):

@@ -6,6 +6,7 @@ from __future__ import annotations
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
+from gyre._impl.composed.random import gamma, poisson
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.graphs.graph import current, get_default_graph, has_default_graph
@@ -121,6 +122,34 @@ def random_shuffle(value: TensorLike, seed=None, name: str | None = None) -> Ten
     return _draw("RandomShuffle", [convert_to_tensor(value)], seed, name=name)
 
 
+def random_poisson(
+    lam: TensorLike,
+    shape: ShapeLike,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
+    """Poisson distributed numbers of mean lam: of shape + that of lam."""
+    return poisson(shape, lam, dtype, _one_seed(seed), name)
+
+
+def random_gamma(
+    shape: ShapeLike,
+    alpha: TensorLike,
+    beta: TensorLike | None = None,
+    dtype: DTypeLike = "float32",
+    seed=None,
+    name: str | None = None,
+) -> Tensor:
+    """Gamma distributed numbers of parameter alpha and rate beta (1): of shape + that of alpha and
+    beta."""
+    return gamma(shape, alpha, beta, dtype, _one_seed(seed), name)
+
+
+def _one_seed(seed):
+    return get_seed(seed)[0] if has_default_graph() else seed
+
+
 def multinomial(
     logits: TensorLike,
     num_samples: TensorLike,
@@ -129,5 +158,4 @@ def multinomial(
     output_dtype: DTypeLike = "int64",
 ) -> Tensor:
     """[batch, num_samples] classes, drawn with probability softmax(logits), [batch, classes]."""
-    first, _ = get_seed(seed) if has_default_graph() else (seed, None)
-    return categorical(logits, num_samples, output_dtype or "int64", first, name)
+    return categorical(logits, num_samples, output_dtype or "int64", _one_seed(seed), name)
