@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import SupportsIndex
+
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.asserts import Assert
@@ -40,7 +42,7 @@ def _turned(image, k):
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned k times by 90 degrees, counterclockwise."""
     image = as_images(image, "rot90")
-    if not is_value(k) and hasattr(k, "__index__"):
+    if not is_value(k) and isinstance(k, SupportsIndex):
         return _turned(image, k.__index__() % 4)
     times = call("FloorMod", to_integer(k, "k"), 4)
     return switch_case(times, [lambda i=i: _turned(image, i) for i in range(4)], name=name)
