@@ -191,7 +191,7 @@ def _cast_all(sizes: list) -> list[Tensor]:
     ]
 
 
-def must_fit(value, parameter: str, dtype="int32") -> None:
+def must_fit(value, parameter: str, dtype: _gyre.DType | str = "int32") -> None:
     """ValueError, which names the parameter, where a number (or one of a list) that is known here
     does not fit an integer type. Of tensors nothing is asked."""
     if is_value(value) or value is None:
@@ -214,7 +214,7 @@ def must_fit(value, parameter: str, dtype="int32") -> None:
             raise ValueError(f"{parameter}: {number} does not fit {of.name}")
 
 
-def to_integer(value, parameter: str, dtype="int32") -> Tensor:
+def to_integer(value, parameter: str, dtype: _gyre.DType | str = "int32") -> Tensor:
     """The number or numbers of a parameter as an integer type that its op asks for. ValueError as
     of must_fit; what a tensor holds is cast."""
     must_fit(value, parameter, dtype)

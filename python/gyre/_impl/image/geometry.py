@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import SupportsIndex
+
 from gyre._gyre import Tensor
-from gyre._impl.annotations import Any, TensorLike
+from gyre._impl.annotations import TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.case import switch_case
 from gyre._impl.convert import call, convert_to_tensor, is_value, must_fit, to_integer
@@ -40,12 +42,10 @@ def _turned(image, k):
 def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
     """Images turned k times by 90 degrees, counterclockwise."""
     image = as_images(image, "rot90")
-    if not is_value(k) and hasattr(k, "__index__"):
-        index: Any = k
-        return _turned(image, index.__index__() % 4)
+    if not is_value(k) and isinstance(k, SupportsIndex):
+        return _turned(image, k.__index__() % 4)
     times = call("FloorMod", to_integer(k, "k"), 4)
-    turns = [lambda i=i: _turned(image, i) for i in range(4)]
-    return switch_case(times, turns, name="rot90" if name is None else name)
+    return switch_case(times, [lambda i=i: _turned(image, i) for i in range(4)], name=name)
 
 
 def _check(holds, message: str) -> None:
@@ -65,10 +65,10 @@ def _must_fit(offset_height, offset_width, target_height, target_width) -> None:
 
 def crop_to_bounding_box(
     image: TensorLike,
-    offset_height: int | Tensor,
-    offset_width: int | Tensor,
-    target_height: int | Tensor,
-    target_width: int | Tensor,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
 ) -> Tensor:
     """A part of images, of the target's size, from the offset on."""
     image = as_images(image, "crop_to_bounding_box")
@@ -88,10 +88,10 @@ def crop_to_bounding_box(
 
 def pad_to_bounding_box(
     image: TensorLike,
-    offset_height: int | Tensor,
-    offset_width: int | Tensor,
-    target_height: int | Tensor,
-    target_width: int | Tensor,
+    offset_height: TensorLike,
+    offset_width: TensorLike,
+    target_height: TensorLike,
+    target_width: TensorLike,
 ) -> Tensor:
     """Images of the target's size, that begin at the offset, with zeros around them."""
     image = as_images(image, "pad_to_bounding_box")
@@ -120,7 +120,7 @@ def _most(x, y):
 
 
 def resize_with_crop_or_pad(
-    image: TensorLike, target_height: int | Tensor, target_width: int | Tensor
+    image: TensorLike, target_height: TensorLike, target_width: TensorLike
 ) -> Tensor:
     """Images cut, or with zeros around them, so that they have the target's size; evenly on all
     sides."""
@@ -187,7 +187,7 @@ def extract_image_patches(
     ksizes=None,
     strides=None,
     rates=None,
-    padding: Any = None,
+    padding=None,
     name: str | None = None,
     sizes=None,
 ) -> Tensor:
