@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import SupportsIndex
 
 from gyre._gyre import Tensor
-from gyre._impl.annotations import TensorLike
+from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.control_flow.asserts import Assert
 from gyre._impl.control_flow.case import switch_case
 from gyre._impl.convert import call, convert_to_tensor, is_value, must_fit, to_integer
@@ -45,7 +45,8 @@ def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tens
     if not is_value(k) and isinstance(k, SupportsIndex):
         return _turned(image, k.__index__() % 4)
     times = call("FloorMod", to_integer(k, "k"), 4)
-    return switch_case(times, [lambda i=i: _turned(image, i) for i in range(4)], name=name)
+    turns = [lambda i=i: _turned(image, i) for i in range(4)]
+    return switch_case(times, turns, name="rot90" if name is None else name)
 
 
 def _check(holds, message: str) -> None:
@@ -65,10 +66,10 @@ def _must_fit(offset_height, offset_width, target_height, target_width) -> None:
 
 def crop_to_bounding_box(
     image: TensorLike,
-    offset_height: TensorLike,
-    offset_width: TensorLike,
-    target_height: TensorLike,
-    target_width: TensorLike,
+    offset_height: int | Tensor,
+    offset_width: int | Tensor,
+    target_height: int | Tensor,
+    target_width: int | Tensor,
 ) -> Tensor:
     """A part of images, of the target's size, from the offset on."""
     image = as_images(image, "crop_to_bounding_box")
@@ -88,10 +89,10 @@ def crop_to_bounding_box(
 
 def pad_to_bounding_box(
     image: TensorLike,
-    offset_height: TensorLike,
-    offset_width: TensorLike,
-    target_height: TensorLike,
-    target_width: TensorLike,
+    offset_height: int | Tensor,
+    offset_width: int | Tensor,
+    target_height: int | Tensor,
+    target_width: int | Tensor,
 ) -> Tensor:
     """Images of the target's size, that begin at the offset, with zeros around them."""
     image = as_images(image, "pad_to_bounding_box")
@@ -120,7 +121,7 @@ def _most(x, y):
 
 
 def resize_with_crop_or_pad(
-    image: TensorLike, target_height: TensorLike, target_width: TensorLike
+    image: TensorLike, target_height: int | Tensor, target_width: int | Tensor
 ) -> Tensor:
     """Images cut, or with zeros around them, so that they have the target's size; evenly on all
     sides."""
@@ -187,7 +188,7 @@ def extract_image_patches(
     ksizes=None,
     strides=None,
     rates=None,
-    padding=None,
+    padding: Any = None,
     name: str | None = None,
     sizes=None,
 ) -> Tensor:
