@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/attention.h"
 #include "gyre/core/options.h"
 #include "ir/text/literal.h"
 #include "support/recursion.h"
@@ -89,6 +90,39 @@ TEST(While, DeadlineEndsAnEndlessLoopAndTheSessionGoesOn) {
       << "says how far it came: " << status;
   const Feeds feeds = {{"n:0", Tensor::Scalar<int64_t>(3)}, {"x:0", Tensor::Scalar<float>(8)}};
   EXPECT_EQ(RunScalar<float>(*session, feeds, "loop:1"), 1.0f);
+}
+
+// Cancels a run when it attends for the `at`-th time.
+struct CancelAt {
+  int64_t at = 0;
+  Cancellation* cancellation = nullptr;
+};
+CancelAt cancel_at;
+
+// Loops pause, so that others have their turn: they may be given up there, too.
+TEST(While, WhereverALoopIsGivenUpTheErrorNamesTheIteration) {
+  SessionOptions interpreted;
+  interpreted.compile = CompileMode::kNever;
+  auto session = SessionFor(kLoop, interpreted);
+  ASSERT_NE(session, nullptr);
+  const Feeds endless = {{"n:0", Tensor::Scalar<int64_t>(int64_t{1} << 60)},
+                         {"x:0", Tensor::Scalar<float>(8)}};
+  Attention::HandleHere([] {
+    if (--cancel_at.at == 0) cancel_at.cancellation->Cancel();
+  });
+  Attention::Ask();
+  constexpr int64_t kPauseAt = 16384;
+  for (int64_t at = kPauseAt - 4; at < kPauseAt + 20; ++at) {
+    Cancellation cancellation;
+    cancel_at = {at, &cancellation};
+    RunOptions options;
+    options.cancellation = &cancellation;
+    const absl::Status status = RunStatus(*session, endless, "loop:1", options);
+    EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+    EXPECT_TRUE(absl::StrContains(status.message(), "in iteration ")) << at << ": " << status;
+  }
+  Attention::Withdraw();
+  Attention::HandleHere(nullptr);
 }
 
 TEST(While, CancellationFromAnotherThreadEndsALoop) {

@@ -100,6 +100,18 @@ Tag TagOf(Place place) {
   return tag;
 }
 
+// The loop that runs as one kernel, if `where` is one; null otherwise.
+const sequential::RegisterLoop* LoopAt(Ready where) {
+  const PlanNode& p = where.iteration->nodes[where.node()];
+  if (p.opcode != Opcode::kLoop || where.dead()) return nullptr;
+  return static_cast<const sequential::RegisterLoop*>(p.attrs);
+}
+
+// What such a loop that has paused has left.
+const Tensor& StateOfLoopAt(Ready where) {
+  return where.iteration->inputs[where.iteration->nodes[where.node()].first_input];
+}
+
 std::string LoopText(const Iteration* iteration) {
   std::string text;
   int shown = 0;
@@ -153,10 +165,8 @@ RunProgress ProgressAt(Ready where) {
     if (s.kind == Surrounding::Kind::kBranch || s.kind == Surrounding::Kind::kCall) continue;
     progress.loops.push_back({std::string(s.name), s.iteration, s.instance});
   }
-  if (p.opcode == Opcode::kLoop && !where.dead()) {  // it has paused
-    const auto& loop = *static_cast<const sequential::RegisterLoop*>(p.attrs);
-    const Tensor& state = where.iteration->inputs[p.first_input];
-    for (const auto& [node, iteration] : sequential::PlaceOf(loop, state))
+  if (const auto* const loop = LoopAt(where); loop != nullptr) {
+    for (const auto& [node, iteration] : sequential::PlaceOf(*loop, StateOfLoopAt(where)))
       progress.loops.push_back({node->name, iteration, 0});
   }
   return progress;
@@ -190,8 +200,11 @@ Tag CalleeTag(Ready structured) {
           part ? structured.iteration->number : 0};
 }
 
-std::string Locate(Ready where, const std::string& inside) {
+std::string Locate(Ready where, const absl::Status& status) {
   if (where.iteration == nullptr) return "";
+  std::string inside = sequential::WhereInside(status);
+  if (const auto* const loop = LoopAt(where); inside.empty() && loop != nullptr)
+    inside = sequential::WhereInside(*loop, StateOfLoopAt(where));
   Place place = PlaceOf(where);
   const NodeOrigin& origin = place.plan->infos[where.node().value()].origin;
   std::string text = inside.empty() ? NodeText(*origin.node) : inside;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "exec/dataflow/frame.h"
 #include "exec/engine.h"
 
@@ -23,8 +24,7 @@ std::vector<Surrounding> Around(Ready where);
 RunProgress ProgressAt(Ready where);
 // As observers are told it; `sources` holds what the result points to.
 TokenOrigin TokenOriginOf(Ready where, std::vector<int>* sources);
-// Where an error happened, in the user's words: node, loops, branches and calls, innermost first.
-// `inside`: where within the node, if that is a loop that runs as one.
-std::string Locate(Ready where, const std::string& inside);
+// Where `status` happened, in the user's words: node, loops, branches and calls, innermost first.
+std::string Locate(Ready where, const absl::Status& status);
 
 }  // namespace gyre::dataflow

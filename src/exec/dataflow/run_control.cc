@@ -8,7 +8,6 @@
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "exec/dataflow/origin.h"
-#include "exec/sequential/loop.h"
 
 namespace gyre::dataflow {
 namespace {
@@ -44,8 +43,7 @@ void RunControl::Fail(const absl::Status& status, Ready where) noexcept {
         !why.ok() && (IsDerivedError(status) || why.code() == status.code()) ? why : status;
     status_ = CatchOutOfMemory(kThisRun, [&] {
       return absl::Status(cause.code(),
-                          absl::StrCat(cause.message(), late_text_,
-                                       Locate(where, sequential::WhereInside(status))));
+                          absl::StrCat(cause.message(), late_text_, Locate(where, status)));
     });
     Raise(kFailed);
     NotifyAll();

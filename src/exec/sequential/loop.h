@@ -173,5 +173,7 @@ std::vector<std::pair<const Node*, int64_t>> PlaceOf(const RegisterLoop& loop,
 // What an error that RunLoop returned says of its place, as lines for a message, up to the loop
 // itself. Empty for others.
 std::string WhereInside(const absl::Status& status);
+// The same of a loop that has paused, of its next op.
+std::string WhereInside(const RegisterLoop& loop, const Tensor& output);
 
 }  // namespace gyre::sequential

@@ -36,6 +36,16 @@ std::string WhereOf(const RegisterLoop& loop, const Instruction& op,
   return text;
 }
 
+// The first op of the next iteration of the part `loop`; null if it has none.
+const Instruction* FirstOf(const RegisterLoop& loop, uint32_t part) {
+  for (size_t at = loop.loops[part].start; at < loop.code.size(); ++at) {
+    const Instruction& op = loop.code[at];
+    if (op.action == Action::kRun && op.scope >= 0 && loop.scopes[op.scope].loop == part)
+      return &op;
+  }
+  return nullptr;
+}
+
 // Of a bool, as the op ToBool has it.
 bool IsTrue(const Tensor& condition) {
   return condition.is_inline() ? condition.scalar<bool>() : condition.num_elements() > 0;
@@ -240,12 +250,8 @@ absl::Status Machine::Locate(absl::Status status, const Instruction& op) const {
 }
 
 absl::Status Machine::LocateBetween(absl::Status status, uint32_t loop) const {
-  for (size_t at = loop_.loops[loop].start; at < loop_.code.size(); ++at) {
-    const Instruction& op = loop_.code[at];
-    if (op.action == Action::kRun && op.scope >= 0 && loop_.scopes[op.scope].loop == loop)
-      return Locate(std::move(status), op);
-  }
-  return status;
+  const Instruction* const first = FirstOf(loop_, loop);
+  return first == nullptr ? status : Locate(std::move(status), *first);
 }
 
 absl::Status RunLoop(KernelContext& ctx, const void* loop) {
@@ -272,6 +278,14 @@ std::vector<std::pair<const Node*, int64_t>> PlaceOf(const RegisterLoop& loop,
 std::string WhereInside(const absl::Status& status) {
   const absl::optional<absl::Cord> where = status.GetPayload(kWhere);
   return where ? std::string(*where) : "";
+}
+
+std::string WhereInside(const RegisterLoop& loop, const Tensor& output) {
+  const auto* const paused = output.object_as<PausedLoop>();
+  if (paused == nullptr) return "";
+  const LoopState& state = paused->state;
+  const Instruction* const first = FirstOf(loop, state.loop);
+  return first == nullptr ? "" : WhereOf(loop, *first, state.iterations, state.stack);
 }
 
 }  // namespace gyre::sequential
