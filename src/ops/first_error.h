@@ -1,7 +1,9 @@
-// FirstError: what went wrong first in pieces of work that run in parallel. Thread-safe; owned by who
-// waits for the pieces.
+// FirstError: of what goes wrong in pieces of work that run in parallel, what comes first in the
+// order of the work, however threads divide it. Thread-safe; owned by who waits for the pieces.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -11,9 +13,12 @@ namespace gyre {
 
 class FirstError {
  public:
-  void Set(absl::Status status) {
+  // At `place`. A piece must not go on behind its first error.
+  void Set(int64_t place, absl::Status status) {
     const std::lock_guard lock(mutex_);
-    if (status_.ok()) status_ = std::move(status);
+    if (place >= place_) return;
+    place_ = place;
+    status_ = std::move(status);
   }
   absl::Status status() {
     const std::lock_guard lock(mutex_);
@@ -22,6 +27,7 @@ class FirstError {
 
  private:
   std::mutex mutex_;
+  int64_t place_ = std::numeric_limits<int64_t>::max();
   absl::Status status_;
 };
 

@@ -1,6 +1,7 @@
 #include "ops/kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -96,8 +97,11 @@ absl::Status KernelContext::ParallelRun(int64_t n, int64_t grain,
     }
     return absl::OkStatus();
   }
+  // The rest of what is given up is passed over quickly, however many pieces that are.
+  std::atomic<bool> is_given_up = false;
   env_.parallel->Run(n, grain, [&](int64_t begin, int64_t end) {
-    if (Poll().ok()) body(begin, end);
+    if (is_given_up.load(std::memory_order_relaxed)) return;
+    Poll().ok() ? body(begin, end) : is_given_up.store(true, std::memory_order_relaxed);
   });
   return Poll();
 }

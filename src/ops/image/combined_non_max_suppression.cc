@@ -174,7 +174,7 @@ absl::Status Combined(KernelContext& ctx, const CombinedAttrs& attrs) {
   GYRE_RETURN_IF_ERROR(ctx.ParallelRun(in.batch, 1, [&](int64_t begin, int64_t end) {
     for (int64_t image = begin; image < end; ++image) {
       absl::Status status = SelectImage(ctx, attrs, in, limits, image, size, out);
-      if (!status.ok()) return error.Set(std::move(status));
+      if (!status.ok()) return error.Set(image, std::move(status));
     }
   }));
   GYRE_RETURN_IF_ERROR(error.status());

@@ -158,7 +158,7 @@ absl::Status CropAndResize(KernelContext& ctx, const CropAttrs& attrs) {
   GYRE_RETURN_IF_ERROR(ctx.ParallelRun(
       boxes.count * size[0], std::max<int64_t>(1, kGrain / row), [&](int64_t begin, int64_t end) {
         const auto buffer = ctx.Allocate(DType::kFloat, Shape::Vector(4 * dims.channels));
-        if (!buffer.ok()) return error.Set(buffer.status());
+        if (!buffer.ok()) return error.Set(begin, buffer.status());
         Tensor room = *buffer;
         float* const scratch = static_cast<float*>(const_cast<void*>(room.raw_data()));
         for (int64_t i = begin; i < end; ++i) {
@@ -226,7 +226,7 @@ absl::Status AddBoxes(KernelContext& ctx, const CropAttrs& attrs, const ImageDim
       if (boxes.indices[b] < begin || boxes.indices[b] >= end) continue;
       absl::Status status = AddBox(ctx, grads, from + b * grads.plane(), boxes.corners + 4 * b,
                                    dims, attrs.nearest, to + boxes.indices[b] * dims.plane());
-      if (!status.ok()) return error.Set(std::move(status));
+      if (!status.ok()) return error.Set(b, std::move(status));
     }
   }));
   return error.status();
@@ -349,13 +349,13 @@ absl::Status CropAndResizeGradBoxes(KernelContext& ctx) {
       boxes.count, std::max<int64_t>(1, kGrain / (4 * grads.plane())),
       [&](int64_t begin, int64_t end) {
         absl::StatusOr<Tensor> room = ctx.Allocate(DType::kFloat, Shape::Vector(4 * dims.channels));
-        if (!room.ok()) return error.Set(room.status());
+        if (!room.ok()) return error.Set(begin, room.status());
         float* const scratch = room->mutable_values<float>().data();
         for (int64_t b = begin; b < end; ++b) {
           absl::Status status =
               BoxDerivative(ctx, pixels, dims, grads, grad + b * grads.plane(),
                             boxes.corners + 4 * b, boxes.indices[b], scratch, to + 4 * b);
-          if (!status.ok()) return error.Set(std::move(status));
+          if (!status.ok()) return error.Set(b, std::move(status));
         }
       }));
   GYRE_RETURN_IF_ERROR(error.status());

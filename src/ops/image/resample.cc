@@ -313,7 +313,7 @@ absl::StatusOr<Tensor> Resample(const KernelContext& ctx, const Tensor& images,
       status = resampler.Make(i / height, i % height, factor, row);
       if (status.ok() && result != DType::kFloat) store(row, out_row, to, i * out_row);
     }
-    if (!status.ok()) error.Set(std::move(status));
+    if (!status.ok()) error.Set(begin, std::move(status));
   }));
   GYRE_RETURN_IF_ERROR(error.status());
   return out;

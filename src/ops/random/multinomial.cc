@@ -96,7 +96,7 @@ struct MultinomialKernel {
     const int64_t grain = std::max<int64_t>(1, kPollWork / (classes + samples));
     GYRE_RETURN_IF_ERROR(ctx.ParallelRun(rows, grain, [&](int64_t begin, int64_t end) {
       absl::StatusOr<Tensor> room = ctx.Allocate(DType::kDouble, Shape::Vector(classes));
-      if (!room.ok()) return error.Set(room.status());
+      if (!room.ok()) return error.Set(begin, room.status());
       double* const sums = room->template mutable_values<double>().data();
       for (int64_t b = begin; b < end; ++b) {
         // One row after the other, two numbers for a draw.

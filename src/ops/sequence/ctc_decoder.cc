@@ -253,7 +253,7 @@ struct BeamDecoder {
         decoded[b].resize(attrs.paths);
         if (status.ok())
           status = search.Best(attrs.paths, attrs.merge, decoded[b], score + b * attrs.paths);
-        if (!status.ok()) return error.Set(std::move(status));
+        if (!status.ok()) return error.Set(b, std::move(status));
       }
     }));
     GYRE_RETURN_IF_ERROR(error.status());

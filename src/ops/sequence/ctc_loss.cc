@@ -241,7 +241,7 @@ struct CtcLoss {
         if (in.lengths[b] == 0 || needed > in.lengths[b]) continue;
         absl::StatusOr<T> one =
             SequenceLoss<T>(ctx, in, attrs, b, std::move(symbols[b])).Run(gradients);
-        if (!one.ok()) return error.Set(one.status());
+        if (!one.ok()) return error.Set(b, one.status());
         losses[b] = *one;
       }
     }));
