@@ -81,6 +81,14 @@ bool ProgramFacts::StructuredFinishes(const Node& structured) const {
                      [&](const Callee& callee) { return Finishes(callee); });
 }
 
+const Function* ProgramFacts::CalledRecursively(const Node& node) const {
+  if (node.kind() != OpKind::kCall) return nullptr;
+  const std::vector<Callee> callees = CalleesOf(program_, node);
+  if (callees.size() != 1) return nullptr;
+  const Function* const function = program_.FindFunction(callees[0].function.name);
+  return function != nullptr && IsRecursive(*function) ? function : nullptr;
+}
+
 // What goes in and out of a body becomes nodes, too.
 int64_t ProgramFacts::OwnSize(const Function& function) {
   return static_cast<int64_t>(Of(function).order.size() + function.args.size() +

@@ -44,6 +44,8 @@ class ProgramFacts {
   // As Finishes, of any function that a structured node calls.
   bool StructuredFinishes(const Node& structured) const;
   bool IsRecursive(const Function& function) const { return effects_.IsRecursive(function.name); }
+  // The recursive function that `node` calls; null if it is no call, or of none.
+  const Function* CalledRecursively(const Node& node) const;
 
   // How many nodes the body of `callee` is when the functions that it calls are written out in it,
   // too, those apart that may call themselves again; kHuge at most.

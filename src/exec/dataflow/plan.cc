@@ -533,7 +533,7 @@ bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Nod
   const bool is_loop = IsLoop(node.kind());
   const bool is_conditional = IsConditional(node.kind());
   if (is_conditional && !(compiles && options_.compile.conditionals)) return false;
-  if (!is_loop && !is_conditional && !CallsRecursive(facts, node)) return false;
+  if (!is_loop && !is_conditional && facts.CalledRecursively(node) == nullptr) return false;
   const auto [it, is_new] = loops_.try_emplace(&node);
   if (!is_new) return it->second != nullptr;
   const std::shared_ptr<sequential::RegisterLoop> made =
@@ -551,15 +551,6 @@ bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Nod
   }
   it->second = made;
   return true;
-}
-
-bool Plan::CallsRecursive(lower::ProgramFacts& facts, const Node& node) const {
-  if (node.kind() != OpKind::kCall) return false;
-  for (const Callee& callee : CalleesOf(*program_, node)) {
-    const Function* const function = program_->FindFunction(callee.function.name);
-    if (function != nullptr && facts.IsRecursive(*function)) return true;
-  }
-  return false;
 }
 
 absl::Status Plan::BindCallee(const Node& node, NodeInfo& info) {

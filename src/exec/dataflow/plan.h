@@ -216,7 +216,6 @@ class Plan {
   absl::StatusOr<const FunctionPlan*> PlanOf(const std::string& name);
 
   bool Keeps(lower::ProgramFacts& facts, const Function& function, const Node& node);
-  bool CallsRecursive(lower::ProgramFacts& facts, const Node& node) const;
 
   const Options options_;
   absl::Status compiled_;  // the first error of compiling a loop

@@ -72,9 +72,8 @@ class Compiler {
     if (IsConditional(node_.kind())) {
       if (!WriteBranches(function_, node_, -1, inputs, 0, outputs)) return false;
     } else {
-      const Function* const callee = CalledFunction(node_);
-      if (callee == nullptr || !facts_.IsRecursive(*callee))
-        return Refuse("what it calls is not recursive");
+      const Function* const callee = facts_.CalledRecursively(node_);
+      if (callee == nullptr) return Refuse("what it calls is not recursive");
       if (!WriteSubroutineCall(node_, *callee, -1, inputs, outputs)) return false;
     }
     NoteTypes(function_, node_, outputs);
@@ -83,11 +82,6 @@ class Compiler {
   }
 
   // Recursive functions.
-
-  const Function* CalledFunction(const Node& node) const {
-    const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
-    return callees.size() == 1 ? facts_.program().FindFunction(callees[0].function.name) : nullptr;
-  }
 
   // `inputs` are the function's arguments, `outputs` are in a row.
   bool WriteSubroutineCall(const Node& node, const Function& function, int scope,
@@ -513,8 +507,7 @@ class Compiler {
                  std::vector<uint32_t>& outputs) {
     const std::vector<Callee> callees = CalleesOf(facts_.program(), node);
     if (callees.size() != 1) return false;
-    if (const Function* const function = CalledFunction(node);
-        function != nullptr && facts_.IsRecursive(*function)) {
+    if (const Function* const function = facts_.CalledRecursively(node); function != nullptr) {
       outputs = InARow(NewRegisters(static_cast<uint32_t>(node.num_outputs())),
                        static_cast<uint32_t>(node.num_outputs()));
       const absl::Span<const uint32_t> args = inputs.subspan(NumSelectorInputs(node));

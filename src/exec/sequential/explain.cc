@@ -48,12 +48,7 @@ std::string WithoutNames(const std::string& why) {
 
 // A call of what may call itself, from outside of that.
 bool StartsRecursion(const lower::ProgramFacts& facts, const Function& function, const Node& node) {
-  if (node.kind() != OpKind::kCall || facts.IsRecursive(function)) return false;
-  for (const Callee& callee : CalleesOf(facts.program(), node)) {
-    const Function* const called = facts.program().FindFunction(callee.function.name);
-    if (called != nullptr && facts.IsRecursive(*called)) return true;
-  }
-  return false;
+  return !facts.IsRecursive(function) && facts.CalledRecursively(node) != nullptr;
 }
 
 // The functions that `from` leads to, itself among them.
