@@ -7,6 +7,7 @@ import collections
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, calls, convert_to_tensor
+from gyre._impl.ops import table
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.select import gather
 from gyre._impl.random import op_seed
@@ -265,11 +266,5 @@ def nce_loss(
         remove_accidental_hits=remove_accidental_hits,
         seed=None,
     )
-    # -log(sigmoid(±x)), without overflow.
-    least = call("Relu", logits)
-    losses = call(
-        "AddV2",
-        call("Sub", least, call("Mul", logits, targets)),
-        call("Log1p", call("Exp", call("Neg", call("Abs", logits)))),
-    )
+    losses = table.sigmoid_cross_entropy_with_logits(targets, logits)
     return call("Sum", losses, [1])
