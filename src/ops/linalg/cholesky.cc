@@ -1,10 +1,13 @@
 // Cholesky's decomposition of positive definite matrices.
-#include <eigen3/Eigen/Cholesky>
+#include <algorithm>
 
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/Cholesky>
+// clang-format on
 
 namespace gyre {
 namespace {
@@ -71,15 +74,36 @@ struct CholeskyGradKernel {
   }
 
  private:
+  static constexpr int64_t kPiece = 64;  // columns or rows
+
   static void Differentiate(const T* from, const T* grad, int64_t n, T* to) {
     const auto lower = MatrixAt(from, n, n).template triangularView<Eigen::Lower>();
-    const EigenMatrix<T> half = MatrixAt(grad, n, n).template triangularView<Eigen::Lower>();
-    EigenMatrix<T> s = lower.adjoint() * half;
+    EigenMatrix<T> s(n, n);
+    // By pieces: what works on triangles takes few steps, and long ones.
+    const auto for_pieces = [n](const auto& body) {
+      for (int64_t begin = 0; begin < n; begin += kPiece) {
+        EigenWatch::Step();
+        body(begin, std::min(kPiece, n - begin));
+      }
+    };
+    for_pieces([&](int64_t begin, int64_t size) {
+      EigenMatrix<T> below = MatrixAt(grad, n, n).middleCols(begin, size);
+      below.topRows(begin).setZero();
+      below.middleRows(begin, size).template triangularView<Eigen::StrictlyUpper>().setZero();
+      s.middleCols(begin, size) = lower.adjoint() * below;
+    });
     s.template triangularView<Eigen::StrictlyUpper>().setZero();
     s.diagonal() *= T(0.5);
-    lower.adjoint().solveInPlace(s);
-    lower.template solveInPlace<Eigen::OnTheRight>(s);
-    MatrixAt(to, n, n) = T(0.5) * (s + s.adjoint());
+    for_pieces([&](int64_t begin, int64_t size) {
+      lower.adjoint().solveInPlace(s.middleCols(begin, size));
+    });
+    for_pieces([&](int64_t begin, int64_t size) {
+      lower.template solveInPlace<Eigen::OnTheRight>(s.middleRows(begin, size));
+    });
+    for_pieces([&](int64_t begin, int64_t size) {
+      MatrixAt(to, n, n).middleRows(begin, size) =
+          T(0.5) * (s.middleRows(begin, size) + s.middleCols(begin, size).adjoint());
+    });
   }
 };
 

@@ -1,11 +1,13 @@
 // Determinants, and their signs and logarithms, by LU decomposition.
 #include <cmath>
-#include <eigen3/Eigen/LU>
 
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/LU>
+// clang-format on
 
 namespace gyre {
 namespace {

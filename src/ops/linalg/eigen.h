@@ -1,17 +1,17 @@
-// Eigen's dense matrices, as the decompositions use them: row by row, on one thread, without
-// assertions (what they would say is checked before).
+// Eigen's dense matrices, as the decompositions use them: row by row, on one thread, set up by
+// eigen_steps.h. Other headers of Eigen come behind this one.
 //
 // Headers alone. Out of memory, Eigen throws std::bad_alloc, as kernels may.
 #pragma once
 
-#define EIGEN_MPL2_ONLY
-#define EIGEN_DONT_PARALLELIZE
-#define EIGEN_NO_DEBUG
 #include <complex>
 #include <cstdint>
-#include <eigen3/Eigen/Core>
 
 #include "absl/types/span.h"
+#include "ops/linalg/eigen_steps.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/Core>
+// clang-format on
 
 namespace gyre {
 

@@ -1,12 +1,14 @@
 // Solutions of linear least-squares problems.
-#include <eigen3/Eigen/Cholesky>
-#include <eigen3/Eigen/QR>
 
 #include "absl/strings/str_cat.h"
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/Cholesky>
+#include <eigen3/Eigen/QR>
+// clang-format on
 
 namespace gyre {
 namespace {

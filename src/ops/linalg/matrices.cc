@@ -1,10 +1,10 @@
 #include "ops/linalg/matrices.h"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "ops/first_error.h"
+#include "ops/linalg/eigen_steps.h"
 
 namespace gyre {
 namespace {
@@ -54,22 +54,19 @@ absl::Status ForEachMatrix(const KernelContext& ctx, int64_t count, double work,
   constexpr double kPieceWork = 1 << 17;
   const double most = kPieceWork / std::max(work, 1.0);
   const int64_t grain = most < 1 ? 1 : static_cast<int64_t>(most);
-  std::mutex mutex;
-  int64_t first = count;
-  const char* reason = nullptr;
+  FirstError error;
   GYRE_RETURN_IF_ERROR(ctx.ParallelRun(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const char* failed = body(i);
-      if (failed == nullptr) continue;
-      const std::lock_guard lock(mutex);
-      if (i < first) {
-        first = i;
-        reason = failed;
+    const EigenWatch watch(ctx);
+    try {
+      for (int64_t i = begin; i < end; ++i) {
+        if (const char* const reason = body(i); reason != nullptr)
+          return error.Set(i, absl::InvalidArgumentError(reason));
       }
-      return;
+    } catch (const EigenWatch::GivenUp&) {  // which the look behind this says, too
     }
   }));
-  return reason == nullptr ? absl::OkStatus() : absl::InvalidArgumentError(reason);
+  GYRE_RETURN_IF_ERROR(ctx.Poll());
+  return error.status();
 }
 
 namespace matrix_shape {

@@ -39,8 +39,9 @@ absl::StatusOr<MatrixBatch> SquareMatricesOf(const KernelContext& ctx, int i,
 absl::StatusOr<Shape> ShapeLike(const Shape& like, int dropped, absl::Span<const int64_t> dims);
 
 // Runs body(i) for i of [0, count), in parallel where that pays, with a look at cancellation
-// between matrices. `work`: about how many products and sums one takes. What `body` returns is
-// null, or why the op fails with INVALID_ARGUMENT; of several reasons that of the first matrix.
+// between matrices, and in what Eigen does (EigenWatch). `work`: about how many products and sums
+// one takes. What `body` returns is null, or why the op fails with INVALID_ARGUMENT; of several
+// reasons that of the first matrix.
 absl::Status ForEachMatrix(const KernelContext& ctx, int64_t count, double work,
                            const std::function<const char*(int64_t)>& body);
 

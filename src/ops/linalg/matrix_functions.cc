@@ -1,14 +1,16 @@
 // Square roots, logarithms and exponentials of matrices.
 #include <cmath>
-#include <eigen3/Eigen/Eigenvalues>
-#include <eigen3/Eigen/LU>
-#include <eigen3/unsupported/Eigen/MatrixFunctions>
 #include <limits>
 
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/Eigenvalues>
+#include <eigen3/Eigen/LU>
+#include <eigen3/unsupported/Eigen/MatrixFunctions>
+// clang-format on
 
 namespace gyre {
 namespace {
@@ -64,6 +66,7 @@ EigenMatrix<T> RootOfTriangle(const EigenMatrix<T>& x) {
   for (int64_t i = 0; i < n; ++i) root(i, i) = std::sqrt(x(i, i));
   for (int64_t j = 1; j < n; ++j) {
     for (int64_t i = j - 1; i >= 0; --i) {
+      EigenWatch::Step();
       T known = T(0);
       for (int64_t k = i + 1; k < j; ++k) known += root(i, k) * root(k, j);
       root(i, j) = (x(i, j) - known) / (root(i, i) + root(j, j));

@@ -1,10 +1,12 @@
 // QR decompositions: an orthogonal (or unitary) matrix times an upper triangular one.
-#include <eigen3/Eigen/QR>
 
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/QR>
+// clang-format on
 
 namespace gyre {
 namespace {

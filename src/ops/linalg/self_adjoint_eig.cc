@@ -1,9 +1,11 @@
 // Eigenvalues and eigenvectors of self-adjoint matrices.
-#include <eigen3/Eigen/Eigenvalues>
 
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen_solver.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/Eigenvalues>
+// clang-format on
 
 namespace gyre {
 namespace {

@@ -1,11 +1,13 @@
 // Singular value decompositions.
-#include <eigen3/Eigen/SVD>
 #include <limits>
 
 #include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
 #include "ops/linalg/matrices.h"
 #include "ops/linalg/matrix_formulas.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/SVD>
+// clang-format on
 
 namespace gyre {
 namespace {

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 constexpr int64_t kLargestFactor = 31;
+// Roots, or numbers that are turned, between two questions whether to stop.
+constexpr int64_t kPiece = 1 << 16;
 
 // exp(-2πi k / n) for k < n, to the precision of double: of few numbers computed, the rest
 // products.
@@ -89,7 +91,9 @@ int64_t SmoothLength(int64_t n) {
 // x_k w^(k²/2) convolved with w^(-k²/2), and times w^(j²/2), where w = exp(-2πi / n).
 template <typename R>
 struct Fft<R>::Bluestein {
-  explicit Bluestein(int64_t n) : inner(SmoothLength(2 * n - 1)) {
+  Bluestein(int64_t n, const std::function<bool()>& must_stop)
+      : inner(SmoothLength(2 * n - 1), must_stop) {
+    if (must_stop()) return;
     const Roots roots(2 * n);
     const int64_t m = inner.n();
     chirp_re.resize(n);
@@ -98,6 +102,7 @@ struct Fft<R>::Bluestein {
     const double scale = 1.0 / static_cast<double>(m);
     int64_t square = 0;  // k² modulo 2n
     for (int64_t k = 0; k < n; ++k) {
+      if (k % kPiece == kPiece - 1 && must_stop()) return;
       const std::complex<double> root = roots[square];
       chirp_re[k] = static_cast<R>(root.real());
       chirp_im[k] = static_cast<R>(root.imag());
@@ -106,8 +111,7 @@ struct Fft<R>::Bluestein {
       im[k] = im[mirrored] = static_cast<R>(-root.imag() * scale);
       square = (square + 2 * k + 1) % (2 * n);
     }
-    inner.Run({re.data(), im.data()}, {scratch_re.data(), scratch_im.data()}, 1,
-              [] { return false; });
+    inner.Run({re.data(), im.data()}, {scratch_re.data(), scratch_im.data()}, 1, must_stop);
     filter_re = std::move(re);
     filter_im = std::move(im);
   }
@@ -115,14 +119,14 @@ struct Fft<R>::Bluestein {
   void Run(int64_t n, FftParts<R> x, FftParts<R> scratch, int64_t columns,
            const std::function<bool()>& must_stop) const {
     const int64_t m = inner.n();
-    for (int64_t k = 0; k < n; ++k) Turn(x, k, columns, chirp_re[k], chirp_im[k]);
+    Turn(x, columns, chirp_re, chirp_im, must_stop);
     std::fill(x.re + n * columns, x.re + m * columns, R(0));
     std::fill(x.im + n * columns, x.im + m * columns, R(0));
     inner.Run(x, scratch, columns, must_stop);
-    for (int64_t k = 0; k < m; ++k) Turn(x, k, columns, filter_re[k], filter_im[k]);
+    Turn(x, columns, filter_re, filter_im, must_stop);
     // The inverse transform is that of swapped parts.
     inner.Run({x.im, x.re}, {scratch.im, scratch.re}, columns, must_stop);
-    for (int64_t k = 0; k < n; ++k) Turn(x, k, columns, chirp_re[k], chirp_im[k]);
+    Turn(x, columns, chirp_re, chirp_im, must_stop);
   }
 
   Fft inner;
@@ -130,23 +134,30 @@ struct Fft<R>::Bluestein {
   std::vector<R> filter_re, filter_im;  // the transform of w^(-k²/2), over m
 
  private:
-  static void Turn(FftParts<R> x, int64_t k, int64_t columns, R re, R im) {
-    R* a = x.re + k * columns;
-    R* b = x.im + k * columns;
-    for (int64_t c = 0; c < columns; ++c) {
-      const R real = a[c] * re - b[c] * im;
-      b[c] = a[c] * im + b[c] * re;
-      a[c] = real;
+  // Multiplies each row of columns by a number.
+  static void Turn(FftParts<R> x, int64_t columns, const std::vector<R>& res,
+                   const std::vector<R>& ims, const std::function<bool()>& must_stop) {
+    const int64_t piece = std::max<int64_t>(1, kPiece / columns);
+    for (size_t k = 0; k < res.size(); ++k) {
+      if (static_cast<int64_t>(k) % piece == piece - 1 && must_stop()) return;
+      const R re = res[k], im = ims[k];
+      R* a = x.re + static_cast<int64_t>(k) * columns;
+      R* b = x.im + static_cast<int64_t>(k) * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        const R real = a[c] * re - b[c] * im;
+        b[c] = a[c] * im + b[c] * re;
+        a[c] = real;
+      }
     }
   }
 };
 
 template <typename R>
-Fft<R>::Fft(int64_t n) : n_(n), work_size_(n) {
+Fft<R>::Fft(int64_t n, const std::function<bool()>& must_stop) : n_(n), work_size_(n) {
   if (n == 1) return;
   const std::vector<int64_t> factors = Factors(n);
   if (factors.empty()) {
-    bluestein_ = std::make_unique<const Bluestein>(n);
+    bluestein_ = std::make_unique<const Bluestein>(n, must_stop);
     work_size_ = bluestein_->inner.n();
     return;
   }
@@ -171,7 +182,10 @@ Fft<R>::Fft(int64_t n) : n_(n), work_size_(n) {
     R* re = at;
     R* im = re + m * (radix - 1);
     for (int64_t j = 1; j < radix; ++j) {
-      for (int64_t p = 0; p < m; ++p) put(re, im, j * p * s);
+      for (int64_t p = 0; p < m; ++p) {
+        if (p % kPiece == kPiece - 1 && must_stop()) return;
+        put(re, im, j * p * s);
+      }
     }
     at = im;
     pass.root_re = at;

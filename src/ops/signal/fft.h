@@ -18,8 +18,8 @@ namespace gyre {
 template <typename R>
 class Fft {
  public:
-  // Requirement: n >= 1.
-  explicit Fft(int64_t n);
+  // Requirement: n >= 1. `must_stop` is asked now and then; once it says so, the plan is of no use.
+  Fft(int64_t n, const std::function<bool()>& must_stop);
   ~Fft();
 
   int64_t n() const { return n_; }

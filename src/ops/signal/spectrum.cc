@@ -60,8 +60,9 @@ template <typename R>
 absl::Status TransformRows(const KernelContext& ctx, int64_t count, int64_t n,
                            const std::function<void(int64_t, FftParts<R>)>& load,
                            const std::function<void(int64_t, FftParts<R>)>& store) {
-  const Fft<R> fft(n);
   const auto must_stop = [&ctx] { return !ctx.Poll().ok(); };
+  const Fft<R> fft(n, must_stop);
+  GYRE_RETURN_IF_ERROR(ctx.Poll());
   return ForItems<R>(ctx, count, fft.NeededSize(1), n,
                      [&](int64_t row, FftParts<R> x, FftParts<R> other) {
                        load(row, x);
@@ -78,12 +79,13 @@ absl::Status TransformAxis(const KernelContext& ctx, std::complex<R>* data, cons
   int64_t inner = 1;
   for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape.dim(i);
   const int64_t outer = shape.num_elements() / (n * inner);
-  const Fft<R> fft(n);
+  const auto must_stop = [&ctx] { return !ctx.Poll().ok(); };
+  const Fft<R> fft(n, must_stop);
+  GYRE_RETURN_IF_ERROR(ctx.Poll());
   const R scale = inverse ? static_cast<R>(1.0 / static_cast<double>(n)) : R(1);
   constexpr int64_t kMostColumns = 32;
   const int64_t columns = std::min(inner, kMostColumns);
   const int64_t chunks = (inner + columns - 1) / columns;
-  const auto must_stop = [&ctx] { return !ctx.Poll().ok(); };
   return ForItems<R>(ctx, outer * chunks, fft.NeededSize(columns), n * columns,
                      [&](int64_t item, FftParts<R> x, FftParts<R> other) {
                        const int64_t first = item % chunks * columns;

@@ -5,20 +5,20 @@
 // no value is NaN.
 #pragma once
 
-#define EIGEN_MPL2_ONLY
-#define EIGEN_DONT_PARALLELIZE
-#define EIGEN_NO_DEBUG
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <eigen3/Eigen/Core>
-#include <eigen3/unsupported/Eigen/SpecialFunctions>
 #include <utility>
 
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/linalg/eigen_steps.h"
 #include "ops/math/broadcast.h"
 #include "ops/math/elementwise.h"
+// clang-format off: behind what sets it up
+#include <eigen3/Eigen/Core>
+#include <eigen3/unsupported/Eigen/SpecialFunctions>
+// clang-format on
 
 namespace gyre {
 
