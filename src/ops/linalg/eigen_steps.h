@@ -32,8 +32,7 @@ class EigenWatch {
  private:
   static void Look();
 
-  // Read at each step: not through a call, as others of a shared library are.
-  [[gnu::tls_model("initial-exec")]] static thread_local int32_t steps_until_look_;
+  static constinit thread_local int32_t steps_until_look_;
 };
 
 }  // namespace gyre
