@@ -94,6 +94,31 @@ struct Case {
   AttrMap attrs = {};
 };
 
+// Decompositions, solvers and transforms.
+void AddAlgebra(std::vector<Case>& all) {
+  all.push_back({"FFT", {Numbers<complex64>({16, 1 << 18}, 7919, kLarge)}});
+  all.push_back({"FFT2D", {Numbers<complex64>({2000, 2500}, 7919, kLarge)}});
+  all.push_back({"FFT", {Numbers<complex64>({1, 1'299'709}, 7919, kLarge)}});  // a prime
+  const auto matrix = [](int64_t n) {  // without a zero on its diagonal
+    const Tensor numbers = Numbers<double>({n, n}, 7919, 10'007);
+    return EvaluateOp("AddV2", {numbers, Tensor::Scalar(0.5)}, {})->at(0);
+  };
+  for (const absl::string_view op :
+       {"SelfAdjointEigV2", "Svd", "Qr", "Lu", "MatrixInverse", "LogMatrixDeterminant"})
+    all.push_back({op, {matrix(600)}});
+  all.push_back({"Eig", {matrix(300)}, Attrs({{"Tout", DType::kComplex128}})});
+  all.push_back({"MatrixSquareRoot", {matrix(250)}});
+  all.push_back({"MatrixSolve", {matrix(1000), matrix(1000)}});
+  all.push_back(
+      {"MatrixSolveLs", {matrix(400), matrix(400), Tensor::Scalar(0.1)}, Attrs({{"fast", false}})});
+  const Tensor lower =
+      EvaluateOp("MatrixBandPart",
+                 {matrix(1500), Tensor::Scalar<int32_t>(-1), Tensor::Scalar<int32_t>(0)}, {})
+          ->at(0);
+  all.push_back({"MatrixTriangularSolve", {lower, lower}});
+  all.push_back({"CholeskyGrad", {lower, lower}});
+}
+
 std::vector<Case> Cases() {
   const Tensor x = Numbers<float>({kLarge}, 7919, kLarge);
   const Tensor ids = Numbers<int32_t>({kLarge}, 7919, kLarge);  // each number once, in disorder
@@ -197,25 +222,7 @@ std::vector<Case> Cases() {
   all.push_back({"MatMul", {Numbers<float>({2000, 2000}), Numbers<float>({2000, 2000})}});
   all.push_back({"MatMul", {Numbers<int32_t>({400, 400}), Numbers<int32_t>({400, 400})}});
   all.push_back({"Equal", {texts, texts}});
-  all.push_back({"FFT", {Numbers<complex64>({16, 1 << 18}, 7919, kLarge)}});
-  all.push_back({"FFT2D", {Numbers<complex64>({2000, 2500}, 7919, kLarge)}});
-  all.push_back({"FFT", {Numbers<complex64>({1, 1'299'709}, 7919, kLarge)}});  // a prime
-  const auto matrix = [](int64_t n) {  // without a zero on its diagonal
-    const Tensor numbers = Numbers<double>({n, n}, 7919, 10'007);
-    return EvaluateOp("AddV2", {numbers, Tensor::Scalar(0.5)}, {})->at(0);
-  };
-  for (const absl::string_view op :
-       {"SelfAdjointEigV2", "Svd", "Qr", "Lu", "MatrixInverse", "LogMatrixDeterminant"})
-    all.push_back({op, {matrix(600)}});
-  all.push_back({"Eig", {matrix(300)}, Attrs({{"Tout", DType::kComplex128}})});
-  all.push_back({"MatrixSquareRoot", {matrix(250)}});
-  all.push_back({"MatrixSolve", {matrix(1000), matrix(1000)}});
-  all.push_back(
-      {"MatrixSolveLs", {matrix(400), matrix(400), Tensor::Scalar(0.1)}, Attrs({{"fast", false}})});
-  const Tensor lower =
-      EvaluateOp("MatrixBandPart", {matrix(1500), scalar(-1), scalar(0)}, {})->at(0);
-  all.push_back({"MatrixTriangularSolve", {lower, lower}});
-  all.push_back({"CholeskyGrad", {lower, lower}});
+  AddAlgebra(all);
   all.push_back({"Lgamma", {x}});
   all.push_back({"Igamma", {x, Tensor::Scalar<float>(3)}});
   all.push_back({"MatrixBandPart", {square, scalar(3), scalar(3)}});
