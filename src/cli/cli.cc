@@ -12,9 +12,9 @@ namespace {
 
 constexpr absl::string_view kVersion = "gyre 0.1.0";
 
-const Command* const kCommands[] = {&kRunCommand,    &kShowCommand,  &kConvertCommand,
-                                    &kPassesCommand, &kPlaceCommand, &kCheckCommand,
-                                    &kOpsCommand,    &kTraceCommand, &kWorkerCommand};
+const Command* const kCommands[] = {
+    &kRunCommand,   &kShowCommand,  &kConvertCommand, &kCompileCommand, &kPassesCommand,
+    &kPlaceCommand, &kCheckCommand, &kOpsCommand,     &kTraceCommand,   &kWorkerCommand};
 
 const Command* FindCommand(absl::string_view name) {
   for (const Command* command : kCommands) {

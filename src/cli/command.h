@@ -26,6 +26,7 @@ struct Command {
 extern const Command kRunCommand;
 extern const Command kShowCommand;
 extern const Command kConvertCommand;
+extern const Command kCompileCommand;
 extern const Command kCheckCommand;
 extern const Command kPassesCommand;
 extern const Command kPlaceCommand;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 #include "absl/strings/str_cat.h"
 #include "base/shipped_library.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "devices/cuda/elementwise.h"
 
 namespace gyre::compiled {
@@ -37,8 +39,17 @@ absl::StatusOr<const CompilerLibrary*> LoadedCompiler() {
 // GPUs' kernels come from here, wherever a program is placed.
 const bool gives_ptx = (cuda::UsePtxMaker(&ScalarPtx), true);
 
+bool MustStop() noexcept {
+  try {
+    return !WorkLimit::Check().ok();
+  } catch (const std::bad_alloc&) {  // of the text that says why
+    return true;
+  }
+}
+
 struct KeptError : CompileError {
   KeptError() {
+    must_stop = &MustStop;
     say = [](CompileError* self, const char* text) noexcept {
       try {
         static_cast<KeptError*>(self)->why = text;
@@ -56,6 +67,7 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
   KeptError error;
   std::unique_ptr<const NativeCode> code(library->compile(region, &error));
   if (code != nullptr) return code;
+  if (error.is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
   if (error.lacks_memory)
     return absl::ResourceExhaustedError("there is no memory to compile loops with");
   return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
@@ -77,8 +89,25 @@ absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const s
   };
   KeptError error;
   if (library->ptx(request, &error)) return text;
+  if (error.is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
   if (error.lacks_memory)
     return absl::ResourceExhaustedError("there is no memory to compile kernels with");
+  return absl::UnimplementedError(error.why);
+}
+
+absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused) {
+  GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
+  std::string file;
+  request.to = &file;
+  request.take = [](void* to, const char* bytes, size_t size) {
+    static_cast<std::string*>(to)->assign(bytes, size);
+  };
+  KeptError error;
+  ObjectRefusal refusal;
+  if (library->object(request, &refusal, &error)) return file;
+  if (error.is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
+  if (error.lacks_memory) return absl::ResourceExhaustedError("there is no memory to compile with");
+  refused = refusal.instruction;
   return absl::UnimplementedError(error.why);
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "compiled/object.h"
 #include "compiled/ptx.h"
 #include "compiled/region.h"
 
@@ -16,9 +17,10 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 13;  // raised when the rest, region.h or ptx.h changes
+  uint32_t interface = 14;  // raised when the rest, region.h, ptx.h or object.h changes
   CompileFn compile = nullptr;
   PtxFn ptx = nullptr;
+  ObjectFn object = nullptr;
 };
 
 // Loads the library, if need be, and compiles. FAILED_PRECONDITION, with what to install, where it
@@ -30,5 +32,9 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
 // it; otherwise as CompileRegion.
 absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
                                       size_t output_bytes);
+
+// The file that `request` asks for, whose `take` and `to` count for nothing. UNIMPLEMENTED, with
+// `refused` the instruction in the way, or else saying why; otherwise as CompileRegion.
+absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused);
 
 }  // namespace gyre::compiled

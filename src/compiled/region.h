@@ -183,7 +183,10 @@ class NativeCode {
 
 // What the code generator could not do: it has its own memory, so it hands over text, not a Status.
 struct CompileError {
-  bool lacks_memory = false;  // else it is Gyre's own mistake
+  bool lacks_memory = false;
+  bool is_stopped = false;  // `must_stop` said so; with neither, it is Gyre's own mistake
+  // Whether nobody waits for the result any more; asked often. Throws nothing.
+  bool (*must_stop)() = nullptr;
   void (*say)(CompileError* self, const char* why) = nullptr;
 };
 

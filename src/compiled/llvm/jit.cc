@@ -1,5 +1,6 @@
 // Compiling a Region: LLVM's pipeline, and the memory that the code lives in.
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "compiled/library.h"
@@ -9,13 +10,23 @@
 #include "compiled/llvm/scalar_bitcode.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 
 namespace gyre::compiled {
 
-void Optimize(llvm::Module& module, llvm::TargetMachine& machine, bool vectorize) {
+void AllowContraction(llvm::Module& module) {
+  for (llvm::Function& function : module)
+    for (llvm::Instruction& instruction : llvm::instructions(function))
+      if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setHasAllowContract(true);
+}
+
+void Optimize(llvm::Module& module, llvm::TargetMachine& machine, CompileError& error,
+              bool vectorize) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -25,7 +36,12 @@ void Optimize(llvm::Module& module, llvm::TargetMachine& machine, bool vectorize
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(known); });
   llvm::PipelineTuningOptions tuning;
   if (!vectorize) tuning.LoopVectorization = tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef, llvm::Any) {
+    if (!error.is_stopped && error.must_stop != nullptr) error.is_stopped = error.must_stop();
+    return !error.is_stopped;
+  });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);
@@ -67,7 +83,8 @@ struct Errors {
 
 class LlvmCode final : public NativeCode {
  public:
-  static llvm::Expected<std::unique_ptr<LlvmCode>> Make(const Region& region) {
+  // Null: it has been stopped, and `stop` says so.
+  static llvm::Expected<std::unique_ptr<LlvmCode>> Make(const Region& region, CompileError& stop) {
     auto machine = ThisMachine();
     if (!machine) return machine.takeError();
     auto target = machine->createTargetMachine();
@@ -81,7 +98,8 @@ class LlvmCode final : public NativeCode {
     std::string mistake;
     llvm::raw_string_ostream stream(mistake);
     if (llvm::verifyModule(*module, &stream)) return llvm::createStringError(mistake);
-    Optimize(*module, **target);
+    Optimize(*module, **target, stop);
+    if (stop.is_stopped) return nullptr;
     auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
     if (!jit) return jit.takeError();
     auto code = std::make_unique<LlvmCode>();
@@ -118,7 +136,7 @@ const NativeCode* Compile(const Region& region, CompileError* error) {
     error->lacks_memory = true;
     return nullptr;
   }
-  llvm::Expected<std::unique_ptr<LlvmCode>> code = LlvmCode::Make(region);
+  llvm::Expected<std::unique_ptr<LlvmCode>> code = LlvmCode::Make(region, *error);
   if (code) return code->release();
   Errors errors;
   errors.Add(code.takeError());
@@ -132,4 +150,5 @@ const NativeCode* Compile(const Region& region, CompileError* error) {
 
 extern "C" __attribute__((visibility("default")))
 const gyre::compiled::CompilerLibrary gyre_compiled = {.compile = &gyre::compiled::Compile,
-                                                       .ptx = &gyre::compiled::MakePtx};
+                                                       .ptx = &gyre::compiled::MakePtx,
+                                                       .object = &gyre::compiled::MakeObject};

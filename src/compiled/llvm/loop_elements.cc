@@ -32,7 +32,8 @@ void LoopGenerator::WriteScalar(uint32_t at, const Instruction& op) {
 
 void LoopGenerator::WriteElementwise(uint32_t at, const Instruction& op) {
   const uint32_t output = op.outputs[0];
-  if (op.code->row != nullptr && op.dims.size() == 1 && op.dims[0].strides[0] == 1) {
+  if (!stands_alone_ && op.code->row != nullptr && op.dims.size() == 1 &&
+      op.dims[0].strides[0] == 1) {
     auto* const type =
         llvm::FunctionType::get(b_.getVoidTy(), {ptr_, ptr_, b_.getInt64Ty()}, false);
     b_.CreateCall(type, Address(reinterpret_cast<const void*>(op.code->row())),

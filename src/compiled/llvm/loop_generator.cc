@@ -18,7 +18,7 @@ uint32_t FirstSubroutine(const Region& region) {
   return at;
 }
 
-void LoopGenerator::Generate() {
+llvm::Function* LoopGenerator::Generate() {
   ptr_ = llvm::PointerType::getUnqual(context_);
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {ptr_}, false);
   function_ =
@@ -38,6 +38,7 @@ void LoopGenerator::Generate() {
     b_.SetInsertPoint(blocks_[at]);
     Write(at, region_.instructions[at]);
   }
+  return function_;
 }
 
 bool LoopGenerator::IsEndOf(uint32_t at, uint32_t loop) const {
@@ -252,6 +253,10 @@ void LoopGenerator::WriteAgain(uint32_t at, const Instruction& op) {
 }
 
 void LoopGenerator::WriteLook(uint32_t start, uint32_t loop, int32_t work) {
+  if (stands_alone_) {
+    b_.CreateBr(BlockAt(start));
+    return;
+  }
   llvm::Value* const left =
       b_.CreateSub(b_.CreateLoad(b_.getInt32Ty(), until_look_), b_.getInt32(work));
   b_.CreateStore(left, until_look_);

@@ -40,10 +40,13 @@ uint32_t FirstSubroutine(const Region& region);
 // where something else is to go has been left by a branch that nobody read, and is released.
 class LoopGenerator {
  public:
+  // `stands_alone`: outside of this process, where nobody looks at clocks, and nothing has an
+  // address. Requirement: the region has only what needs none (see MakeObject).
   LoopGenerator(const Region& region, uint32_t loop, const ScalarBitcode& scalars,
-                llvm::Module& module)
+                llvm::Module& module, bool stands_alone = false)
       : region_(region),
         loop_(loop),
+        stands_alone_(stands_alone),
         start_(region.starts[loop]),
         first_subroutine_(FirstSubroutine(region)),
         scalars_(scalars),
@@ -51,7 +54,7 @@ class LoopGenerator {
         module_(module),
         b_(context_) {}
 
-  void Generate();
+  llvm::Function* Generate();
 
  private:
   void MakeBlock(uint32_t at) {
@@ -270,6 +273,7 @@ class LoopGenerator {
 
   const Region& region_;
   const uint32_t loop_;
+  const bool stands_alone_;
   const uint32_t start_;  // the loop's first instruction
   const uint32_t first_subroutine_;
   const ScalarBitcode& scalars_;

@@ -335,7 +335,7 @@ void DropUnused(llvm::Module& module) {
 }
 
 // Empty, or why not.
-std::string Make(const PtxRequest& request) {
+std::string Make(const PtxRequest& request, CompileError& error) {
   std::string why;
   const std::unique_ptr<llvm::TargetMachine> machine = Gpu(why);
   if (machine == nullptr) return why;
@@ -348,7 +348,8 @@ std::string Make(const PtxRequest& request) {
   Retarget(module, *machine);
   llvm::raw_string_ostream mistakes(why);
   if (llvm::verifyModule(module, &mistakes)) return why;
-  Optimize(module, *machine, false);
+  Optimize(module, *machine, error, false);
+  if (error.is_stopped) return "it was stopped";
   why = Objection(module);
   if (!why.empty()) return "it needs " + why;
   DropUnused(module);
@@ -369,7 +370,7 @@ bool MakePtx(const PtxRequest& request, CompileError* error) {
     error->lacks_memory = true;
     return false;
   }
-  const std::string why = Make(request);
+  const std::string why = Make(request, *error);
   if (!why.empty()) error->say(error, why.c_str());
   return why.empty();
 }

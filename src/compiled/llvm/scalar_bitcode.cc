@@ -45,6 +45,10 @@ llvm::Expected<ScalarBitcode> ScalarBitcode::Load(llvm::LLVMContext& context) {
   return ScalarBitcode(std::move(*library));
 }
 
+bool ScalarBitcode::Has(const ScalarCode& code) const {
+  return library_->getFunction(SymbolOf(code.kernel, kScalarSuffix)) != nullptr;
+}
+
 llvm::FunctionCallee ScalarBitcode::Import(const ScalarCode& code, llvm::Module& module) const {
   llvm::LLVMContext& context = module.getContext();
   auto* const ptr = llvm::PointerType::getUnqual(context);

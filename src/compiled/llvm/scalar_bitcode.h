@@ -23,6 +23,8 @@ class ScalarBitcode {
  public:
   static llvm::Expected<ScalarBitcode> Load(llvm::LLVMContext& context);
 
+  // Its body is known.
+  bool Has(const ScalarCode& code) const;
   // `code` as a function of `module`: by its name if its body is known, else by the address that it
   // has in this process.
   llvm::FunctionCallee Import(const ScalarCode& code, llvm::Module& module) const;

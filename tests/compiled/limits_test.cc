@@ -1,4 +1,4 @@
-// The code generator where the process has no memory left.
+// The code generator where the process has no memory left, and where nobody waits for it any more.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/env.h"
 #include "base/fork.h"
+#include "base/work.h"
 #include "compiled/library.h"
 #include "gtest/gtest.h"
 #include "ops/registry.h"
@@ -113,6 +115,38 @@ TEST(CodeGeneratorMemory, IsThereOrSaidToBeMissing) {
     EXPECT_EXIT(CompileWith(left), lives, "") << left;
   }
   EXPECT_EXIT(CompileWith(1 << 24), ::testing::ExitedWithCode(0), "");
+}
+
+// Tells the time of a run's deadline from the look number `late` on.
+class LookClock final : public Clock {
+ public:
+  explicit LookClock(int64_t late) : late_(late) {}
+  int64_t NowNanos() const override { return ++looks_ >= late_ ? 2 : 0; }
+  int64_t looks() const { return looks_; }
+
+ private:
+  const int64_t late_;
+  mutable int64_t looks_ = 0;
+};
+
+TEST(CodeGenerator, LooksOftenWhetherItIsToStop) {
+  const NoFork no_fork;
+  const Region region =
+      LongRegion(CodeOf("AddV2", {{"T", DType::kFloat}}), CodeOf("Sin", {{"T", DType::kFloat}}),
+                 CodeOf("Cast", {{"SrcT", DType::kFloat}, {"DstT", DType::kBool}}));
+  const auto compile = [&](const LookClock& clock) {
+    Cancellation cancellation(/*deadline_nanos=*/1, clock);
+    const WorkLimit limit(&cancellation);
+    return CompileRegion(region).status();
+  };
+  const LookClock never(INT64_MAX);
+  ASSERT_TRUE(compile(never).ok());
+  EXPECT_GT(never.looks(), 50);
+  const LookClock soon(20);
+  const absl::Status status = compile(soon);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_NE(status.message().find("while compiling the program"), std::string::npos) << status;
+  EXPECT_LT(soon.looks(), 25);
 }
 
 }  // namespace
