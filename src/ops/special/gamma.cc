@@ -26,6 +26,9 @@ struct ZetaFn {
   template <typename T>
   static T Apply(T x, T q) {
     constexpr T kManyTerms = 30;
+    // Eigen asks whether x is even as a 64-bit number. All numbers that are as large are.
+    constexpr T kLarge = T(int64_t{1} << 62);
+    if (q <= 0 && q == std::floor(q) && x >= kLarge) return std::numeric_limits<T>::infinity();
     const bool has_sum = q < -kManyTerms && q != std::floor(q) && x > 1 && x == std::floor(x);
     if (!has_sum) return Eigen::numext::zeta(x, q);
     // Eigen adds up the terms of negative numbers, of which there may be very many. They are a
