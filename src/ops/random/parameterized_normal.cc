@@ -6,14 +6,15 @@
 // accepted with what is left of their probability. Number for number as the peer draws them, as
 // long as it does so in one piece.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/first_error.h"
-#include "ops/math/broadcast.h"
 #include "ops/random/seeding.h"
 #include "ops/registry.h"
 
@@ -191,15 +192,50 @@ class Truncated {
   F mean_, deviation_, low_, high_;
 };
 
-// Four parameters, each of which has an element at `at`.
+// Mean, deviation, lower and upper bound, which are broadcast together.
 template <typename T>
-struct Parameters {
-  absl::StatusOr<Truncated<T>> At(const BroadcastPlan::Offsets& at) const {
-    using F = typename Blocks<T>::F;
-    const auto value = [&](int i) { return static_cast<F>(data[i][at[i]]); };
+class Parameters {
+ public:
+  static constexpr int kCount = 4;
+
+  // The inputs from `first` on, as tensors of these shapes.
+  static absl::StatusOr<Parameters> Make(const KernelContext& ctx, int first,
+                                         const std::array<Shape, kCount>& shapes) {
+    Parameters result;
+    PartialShape common = shapes[0];
+    for (int i = 1; i < kCount; ++i) {
+      GYRE_ASSIGN_OR_RETURN(common, shape::BroadcastShapes(common, shapes[i]));
+    }
+    GYRE_ASSIGN_OR_RETURN(result.shape_, Shape::Make(common.dims()));
+    for (int i = 0; i < kCount; ++i) {
+      result.data_[i] = static_cast<const T*>(ctx.input(first + i).raw_data());
+      result.strides_[i].assign(result.shape_.rank(), 0);
+      int64_t step = 1;
+      for (int own = shapes[i].rank(), d = result.shape_.rank(); own-- > 0;) {
+        --d;
+        if (shapes[i].dim(own) != 1) result.strides_[i][d] = step;
+        step *= shapes[i].dim(own);
+      }
+    }
+    return result;
+  }
+
+  const Shape& shape() const { return shape_; }
+  // Those of distribution `b`.
+  absl::StatusOr<Truncated<T>> At(int64_t b) const {
+    std::array<int64_t, kCount> at = {};
+    for (int d = shape_.rank(); d-- > 0;) {
+      for (int i = 0; i < kCount; ++i) at[i] += b % shape_.dim(d) * strides_[i][d];
+      b /= shape_.dim(d);
+    }
+    const auto value = [&](int i) { return static_cast<typename Blocks<T>::F>(data_[i][at[i]]); };
     return Truncated<T>::Make(value(0), value(1), value(2), value(3));
   }
-  const T* data[4];
+
+ private:
+  Shape shape_;
+  const T* data_[kCount];
+  std::array<Dims, kCount> strides_;
 };
 
 absl::Status NothingAccepted() {
@@ -212,12 +248,12 @@ absl::Status NothingAccepted() {
 // `each` numbers of each distribution; number s of distribution b is element b * stride_b + s *
 // stride_s.
 template <typename T>
-absl::Status FillAll(const KernelContext& ctx, const Philox& generator, const BroadcastPlan& plan,
+absl::Status FillAll(const KernelContext& ctx, const Philox& generator,
                      const Parameters<T>& parameters, int64_t each, int64_t stride_b,
                      int64_t stride_s, T* out) {
   // Pieces of so many elements start from generators that are far enough apart.
   constexpr int64_t kPiece = 2048;
-  const int64_t total = plan.shape.num_elements() * each;
+  const int64_t total = parameters.shape().num_elements() * each;
   FirstError error;
   GYRE_RETURN_IF_ERROR(
       ctx.ParallelRun((total + kPiece - 1) / kPiece, 1, [&](int64_t begin, int64_t end) {
@@ -232,18 +268,12 @@ absl::Status FillAll(const KernelContext& ctx, const Philox& generator, const Br
           while (element < last) {
             const int64_t b = element / each, first = element % each;
             const int64_t n = std::min(each - first, last - element);
-            absl::Status status;
-            ForEachStretch(plan, b, b + 1, [&](const BroadcastPlan::Offsets& at, int64_t, int64_t) {
-              const absl::StatusOr<Truncated<T>> one = parameters.At(at);
-              if (!one.ok()) {
-                status = one.status();
-              } else if (!one->Draw(blocks, n, [&](int64_t i, T value) {
-                           out[b * stride_b + (first + i) * stride_s] = value;
-                         })) {
-                status = NothingAccepted();
-              }
+            const absl::StatusOr<Truncated<T>> one = parameters.At(b);
+            if (!one.ok()) return error.Set(piece, one.status());
+            const bool is_full = one->Draw(blocks, n, [&](int64_t i, T value) {
+              out[b * stride_b + (first + i) * stride_s] = value;
             });
-            if (!status.ok()) return error.Set(piece, std::move(status));
+            if (!is_full) return error.Set(piece, NothingAccepted());
             element += n;
           }
         }
@@ -252,34 +282,27 @@ absl::Status FillAll(const KernelContext& ctx, const Philox& generator, const Br
   return ctx.Poll();
 }
 
-template <typename T>
-Parameters<T> ParametersFrom(const KernelContext& ctx, int first) {
-  Parameters<T> parameters;
-  for (int i = 0; i < 4; ++i)
-    parameters.data[i] = static_cast<const T*>(ctx.input(first + i).raw_data());
-  return parameters;
-}
-
 // Parameters are broadcast together; the output's shape ends with theirs.
 template <typename T>
 struct StatelessKernel {
   static absl::Status Run(KernelContext& ctx) {
     GYRE_ASSIGN_OR_RETURN(const Shape shape, OutputShape(ctx));
     GYRE_ASSIGN_OR_RETURN(const KeyAndCounter seeded, SeedInput(ctx, 1));
-    std::array<const Shape*, 4> shapes;
-    for (int i = 0; i < 4; ++i) shapes[i] = &ctx.input(2 + i).shape();
-    GYRE_ASSIGN_OR_RETURN(const BroadcastPlan plan, PlanBroadcast(shapes));
-    const int lead = shape.rank() - plan.shape.rank();
+    std::array<Shape, Parameters<T>::kCount> shapes;
+    for (int i = 0; i < Parameters<T>::kCount; ++i) shapes[i] = ctx.input(2 + i).shape();
+    GYRE_ASSIGN_OR_RETURN(const auto parameters, Parameters<T>::Make(ctx, 2, shapes));
+    const Shape& own = parameters.shape();
+    const int lead = shape.rank() - own.rank();
     const auto dims = shape.dims();
-    if (lead < 0 || !std::equal(dims.begin() + lead, dims.end(), plan.shape.dims().begin())) {
+    if (lead < 0 || !std::equal(dims.begin() + lead, dims.end(), own.dims().begin())) {
       return absl::InvalidArgumentError(absl::StrCat(
           "shape ", shape.ToString(), " must end with that of the parameters, broadcast together, ",
-          plan.shape.ToString()));
+          own.ToString()));
     }
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
     if (out.num_elements() > 0) {
-      const int64_t batches = plan.shape.num_elements();
-      GYRE_RETURN_IF_ERROR(FillAll<T>(ctx, seeded.generator(), plan, ParametersFrom<T>(ctx, 2),
+      const int64_t batches = own.num_elements();
+      GYRE_RETURN_IF_ERROR(FillAll<T>(ctx, seeded.generator(), parameters,
                                       out.num_elements() / batches, 1, batches,
                                       static_cast<T*>(out.mutable_raw_data())));
     }
@@ -294,29 +317,24 @@ struct StatefulKernel {
   static absl::Status Run(KernelContext& ctx, const SeedAttrs& seeds) {
     GYRE_ASSIGN_OR_RETURN(const Shape shape, OutputShape(ctx));
     if (shape.rank() < 1) return absl::InvalidArgumentError("shape must not be empty");
-    std::array<Shape, 4> shapes;
-    std::array<const Shape*, 5> all;
-    for (int i = 0; i < 4; ++i) {
+    const int64_t rows = shape.dim(0);
+    std::array<Shape, Parameters<T>::kCount> shapes;
+    for (int i = 0; i < Parameters<T>::kCount; ++i) {
       const Shape& own = ctx.input(1 + i).shape();
-      const bool is_one = own.rank() == 0 || (own.rank() == 1 && own.dim(0) == 1);
-      if (!is_one && (own.rank() != 1 || own.dim(0) != shape.dim(0))) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(ctx.node().op->inputs[1 + i].name,
-                         " must be a scalar, or a vector with an element "
-                         "for each of the ",
-                         shape.dim(0), " rows of the output, but has shape ", own.ToString()));
-      }
-      shapes[i] = Shape::Vector(is_one ? 1 : own.dim(0));
-      all[i] = &shapes[i];
+      shapes[i] = Shape::Vector(own.num_elements());
+      if (own.rank() <= 1 && (own.num_elements() == 1 || own.num_elements() == rows)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(ctx.node().op->inputs[1 + i].name,
+                       " must be a scalar, or a vector with an element for each of the ", rows,
+                       " rows of the output, but has shape ", own.ToString()));
     }
-    const Shape rows = Shape::Vector(shape.dim(0));
-    all[4] = &rows;
-    GYRE_ASSIGN_OR_RETURN(const BroadcastPlan plan, PlanBroadcast(all));
+    GYRE_ASSIGN_OR_RETURN(const auto parameters, Parameters<T>::Make(ctx, 1, shapes));
     GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
     if (out.num_elements() > 0) {
-      const int64_t each = out.num_elements() / shape.dim(0);
-      GYRE_RETURN_IF_ERROR(FillAll<T>(ctx, seeds.generator(ctx), plan, ParametersFrom<T>(ctx, 1),
-                                      each, each, 1, static_cast<T*>(out.mutable_raw_data())));
+      // One distribution for all rows, or one for each.
+      const int64_t each = out.num_elements() / parameters.shape().num_elements();
+      GYRE_RETURN_IF_ERROR(FillAll<T>(ctx, seeds.generator(ctx), parameters, each, each, 1,
+                                      static_cast<T*>(out.mutable_raw_data())));
     }
     ctx.set_output(0, std::move(out));
     return absl::OkStatus();
