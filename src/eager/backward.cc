@@ -155,7 +155,7 @@ class Pass {
     try {
       plan = context_.plans().Find(context_, segment, weights.are_any);
     } catch (const Error& error) {
-      if (error.code() != StatusCode::kUnimplemented) throw;
+      if (error.code() != absl::StatusCode::kUnimplemented) throw;
     }
     if (plan != nullptr) return Follow(*plan, segment, std::move(weights));
     for (size_t i = 0; i < weights.taken.size(); ++i)
