@@ -102,7 +102,6 @@ void StatelessShuffleGradient(GradientContext& g) {
 absl::Status StatelessShuffleShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(PartialShape(Shape::Vector(1)).Intersect(c.input(1)).status());
   GYRE_RETURN_IF_ERROR(c.RequireRank(2, 1));
-  GYRE_RETURN_IF_ERROR(c.RequireScalar(3));
   return shape::SameAsInput(c);
 }
 

@@ -23,7 +23,14 @@ constexpr int kStateSize = 3;
 // Blocks that an element has to itself. The number is part of the format.
 constexpr uint64_t kReserved = 256;
 
+absl::Status RequireScalar(const KernelContext& ctx, int i, absl::string_view what) {
+  if (ctx.input(i).rank() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " must be a scalar, but its shape is ", ctx.input(i).shape().ToString()));
+}
+
 absl::Status CheckAlgorithm(const KernelContext& ctx, int i) {
+  GYRE_RETURN_IF_ERROR(RequireScalar(ctx, i, "algorithm"));
   GYRE_ASSIGN_OR_RETURN(const int64_t algorithm, ctx.IntScalar(i, "algorithm"));
   constexpr int kAutomatic = 3;
   if (algorithm == kPhiloxAlgorithm || algorithm == kAutomatic) return absl::OkStatus();
@@ -100,16 +107,14 @@ absl::Status IntegersInRange(KernelContext& ctx) {
 
 absl::Status Skip(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(CheckAlgorithm(ctx, 1));
+  GYRE_RETURN_IF_ERROR(RequireScalar(ctx, 2, "delta"));
   GYRE_ASSIGN_OR_RETURN(const int64_t delta, ctx.IntScalar(2, "delta"));
   return ReadAndSkip(ctx, static_cast<uint64_t>(delta) * kReserved).status();
 }
 
 absl::Status ReadThenSkip(KernelContext& ctx) {
   GYRE_RETURN_IF_ERROR(CheckAlgorithm(ctx, 1));
-  if (ctx.input(2).rank() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("delta must be a scalar, but its shape is ", ctx.input(2).shape().ToString()));
-  }
+  GYRE_RETURN_IF_ERROR(RequireScalar(ctx, 2, "delta"));
   const uint64_t delta = *static_cast<const uint64_t*>(ctx.input(2).raw_data());
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kInt64, Shape::Vector(kStateSize)));
   GYRE_ASSIGN_OR_RETURN(const auto state, ReadAndSkip(ctx, delta * kReserved));

@@ -16,6 +16,7 @@ using namespace recurrent;  // NOLINT: this file is of it
 // The first `count` of `steps` steps are computed.
 struct Sequence {
   static absl::StatusOr<Sequence> Make(const KernelContext& ctx) {
+    GYRE_RETURN_IF_ERROR(RequireRank(ctx, 0, 0));
     GYRE_ASSIGN_OR_RETURN(const int64_t count, ctx.IntScalar(0, "seq_len_max"));
     GYRE_ASSIGN_OR_RETURN(const LstmSizes sizes, LstmSizesOf(ctx, 1, 3));
     const int64_t steps = ctx.input(1).dim(0);
