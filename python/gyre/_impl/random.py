@@ -248,6 +248,4 @@ def stateless_shuffle(value: TensorLike, seed, alg=None, name: str | None = None
     """The rows of a tensor in an order that a seed determines."""
     _check(alg)
     key, counter, algorithm = calls("StatelessRandomGetKeyCounterAlg", _seed(seed))
-    return call(
-        "StatelessShuffle", convert_to_tensor(value), key, counter, algorithm, name=name
-    )
+    return call("StatelessShuffle", convert_to_tensor(value), key, counter, algorithm, name=name)

@@ -104,9 +104,7 @@ def test_gradients_of_sequences(op):
 
     def loss(xs):
         arguments = net.arguments(xs)
-        out = getattr(ops, op)(
-            seq_len_max=count, **arguments, cell_clip=0.0, use_peephole=True
-        )
+        out = getattr(ops, op)(seq_len_max=count, **arguments, cell_clip=0.0, use_peephole=True)
         return gyre.reduce_sum(out[6] * weight + out[1] * weight * weight)
 
     check_gradient(loss, net.values)
@@ -133,9 +131,7 @@ def test_gru():
     expected = [r, u, c, u * h + (1 - u) * c]
 
     def cell(xs):
-        return ops.GRUBlockCell(
-            x=xs[0], h_prev=xs[1], w_ru=xs[2], w_c=xs[3], b_ru=xs[4], b_c=xs[5]
-        )
+        return ops.GRUBlockCell(x=xs[0], h_prev=xs[1], w_ru=xs[2], w_c=xs[3], b_ru=xs[4], b_c=xs[5])
 
     for one, want in zip(cell(values), expected, strict=True):
         np.testing.assert_allclose(one.numpy(), want, rtol=2e-5, atol=1e-6)
