@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <utility>
 
 #include "base/env.h"
 #include "ops/math_values.h"
@@ -37,7 +38,24 @@ struct Case {
   AttrMap attrs = {};
 };
 
-std::vector<Case> Cases() {
+std::vector<Case> SetCases() {
+  const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide});
+  std::vector<int64_t> rows_and_columns;
+  for (int64_t i = 0; i < kCount; ++i) {
+    rows_and_columns.push_back(i / kSide);
+    rows_and_columns.push_back(i % kSide);
+  }
+  const Tensor cells = Tensor::FromValues<int64_t>(rows_and_columns, ShapeOf({kCount, 2}));
+  const Tensor square = Tensor::Vector<int64_t>({kSide, kSide});
+  const AttrMap united = Attrs({{"set_operation", std::string("union")}});
+  return {
+      {"DenseToDenseSetOperation", {matrix, matrix}, united},
+      {"DenseToSparseSetOperation", {matrix, cells, vector, square}, united},
+      {"SparseToSparseSetOperation", {cells, vector, square, cells, vector, square}, united},
+  };
+}
+
+std::vector<Case> OtherCases() {
   const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide}), one = Texts({});
   const Tensor sixteen = Texts({kSide}), cube = Texts({kCount, 1, 1});
   std::vector<int32_t> numbers(kCount);
@@ -66,14 +84,6 @@ std::vector<Case> Cases() {
   for (int64_t i = 0; i <= kTexts; ++i) ends.push_back(i * kTextBytes);
   const Tensor codes = Tensor::FromValues<int32_t>(std::vector<int32_t>(kTexts * kTextBytes, 'a'),
                                                    ShapeOf({kTexts * kTextBytes}));
-  std::vector<int64_t> rows_and_columns;
-  for (int64_t i = 0; i < kCount; ++i) {
-    rows_and_columns.push_back(i / kSide);
-    rows_and_columns.push_back(i % kSide);
-  }
-  const Tensor cells = Tensor::FromValues<int64_t>(rows_and_columns, ShapeOf({kCount, 2}));
-  const Tensor square = Tensor::Vector<int64_t>({kSide, kSide});
-  const AttrMap united = Attrs({{"set_operation", std::string("union")}});
   const AttrMap utf8 =
       Attrs({{"input_encoding", std::string("UTF-8")}, {"output_encoding", std::string("UTF-8")}});
   return {
@@ -84,8 +94,6 @@ std::vector<Case> Cases() {
       {"BroadcastTo", {one, size}},
       {"Concat", {zero, vector, vector}},
       {"ConcatV2", {vector, vector, zero}},
-      {"DenseToDenseSetOperation", {matrix, matrix}, united},
-      {"DenseToSparseSetOperation", {matrix, cells, vector, square}, united},
       {"DepthToSpace", {Texts({1, 8, 8, 4})}, Attrs({{"block_size", int64_t{2}}})},
       {"DecodeBase64", {vector}},
       {"DynamicPartition", {vector, Ints(halves)}, Attrs({{"num_partitions", int64_t{2}}})},
@@ -150,7 +158,6 @@ std::vector<Case> Cases() {
       {"SparseSlice", {places, vector, sparse_shape, whole, sparse_shape}},
       {"SparseSplit", {zero64, places, vector, sparse_shape}, Attrs({{"num_split", int64_t{2}}})},
       {"SparseToDense", {places32, size, vector, one}},
-      {"SparseToSparseSetOperation", {cells, vector, square, cells, vector, square}, united},
       {"StatelessShuffle",
        {vector, Tensor::Vector<uint64_t>({1}), Tensor::Vector<uint64_t>({2, 3}), axis1}},
       {"Split", {axis1, matrix}, Attrs({{"num_split", int64_t{2}}})},
@@ -191,6 +198,12 @@ std::vector<Case> Cases() {
       {"UnsortedSegmentJoin", {vector, ids, Tensor::Scalar<int32_t>(kCount)}},
       {"Unpack", {matrix}, Attrs({{"num", kSide}, {"axis", int64_t{1}}})},
   };
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> all = OtherCases();
+  for (Case& c : SetCases()) all.push_back(std::move(c));
+  return all;
 }
 
 int64_t TextIn(const std::vector<Tensor>& tensors) {
