@@ -100,3 +100,20 @@ def test_gamma_has_a_gradient():
         tape.watch(rate)
         mean = gyre.reduce_mean(random.gamma([10], 2.0, rate))
     np.testing.assert_allclose(tape.gradient(mean, rate).numpy(), -float(mean) / 4, rtol=1e-5)
+
+
+def test_rows_have_truncated_normals_of_their_own():
+    drawn = gyre.raw_ops.ParameterizedTruncatedNormal(
+        shape=[2, 4000],
+        means=[0.0, 10.0],
+        stdevs=[1.0, 2.0],
+        minvals=[-1.0, 9.0],
+        maxvals=[2.0, 30.0],
+        seed=1,
+    ).numpy()
+    assert drawn[0].min() >= -1 and drawn[0].max() <= 2 and abs(drawn[0].mean() - 0.2296) < 0.05
+    assert drawn[1].min() >= 9 and abs(drawn[1].mean() - 11.018) < 0.08
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="stdevs must be a scalar"):
+        gyre.raw_ops.ParameterizedTruncatedNormal(
+            shape=[3, 2], means=0.0, stdevs=[1.0, 2.0], minvals=0.0, maxvals=1.0
+        )
