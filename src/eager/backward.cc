@@ -8,6 +8,7 @@
 #include "eager/plan.h"
 #include "eager/segment.h"
 #include "eager/variable_store.h"
+#include "ops/registry.h"
 
 namespace gyre::eager {
 namespace {
@@ -53,6 +54,38 @@ std::vector<absl::Span<const StepPtr>> SegmentsOf(const Steps& steps) {
     is_open = !is_alone;
   }
   return segments;
+}
+
+// The same steps, in which what one computes goes to others through EnsureShape: so their shapes
+// are part of the structure.
+Steps WithShapes(Context& context, absl::Span<const StepPtr> steps) {
+  static const OpDef* const ensure = Ops().Find("EnsureShape");
+  HashSet<uint64_t> computed;
+  HashMap<uint64_t, EagerTensor> shaped;
+  Steps all;
+  for (const StepPtr& step : steps) {
+    auto made = std::make_shared<Step>(*step);
+    for (EagerTensor& input : made->inputs) {
+      const DType dtype = input.dtype();
+      if (!computed.contains(input.id) || dtype == DType::kResource || dtype == DType::kVariant)
+        continue;
+      const auto [it, is_new] = shaped.try_emplace(input.id);
+      if (is_new) {
+        bool is_kept = false;
+        auto between = std::make_shared<Step>();
+        between->op = context.ops().Find(*ensure, {input.value},
+                                         {{"shape", PartialShape(input.value.shape())}}, is_kept);
+        between->inputs = {input};
+        it->second = EagerTensor(input.value);
+        between->outputs = {it->second};
+        all.push_back(std::move(between));
+      }
+      input = it->second;
+    }
+    for (const EagerTensor& output : step->outputs) computed.insert(output.id);
+    all.push_back(std::move(made));
+  }
+  return all;
 }
 
 class Pass {
@@ -111,20 +144,49 @@ class Pass {
     }
   }
 
-  // The same of a segment.
+  // The same of a segment. A rule that needs sizes which follow from values alone (of a slice, say)
+  // is told those that there were.
   void Together(absl::Span<const StepPtr> steps, const HashSet<uint64_t>& computed) {
     const Segment segment(context_, steps, watched_, computed, adjoints_);
     for (const Segment::Read& read : segment.reads()) HandOn(read);
     if (segment.ys().empty()) return;
+    Weights weights = TakeOf(segment);
+    std::shared_ptr<const Plan> plan;
+    try {
+      plan = context_.plans().Find(context_, segment, weights.are_any);
+    } catch (const Error& error) {
+      if (error.code() != absl::StatusCode::kUnimplemented) throw;
+    }
+    if (plan != nullptr) return Follow(*plan, segment, std::move(weights));
+    for (size_t i = 0; i < weights.taken.size(); ++i)
+      adjoints_.Add(segment.ys()[i].tensor, std::move(weights.taken[i]));
+    const Steps shaped = WithShapes(context_, steps);
+    const Segment again(context_, shaped, watched_, computed, adjoints_);
+    weights = TakeOf(again);
+    Follow(*context_.plans().Find(context_, again, weights.are_any), again, std::move(weights));
+  }
+
+  // The adjoints of what a segment computes.
+  struct Weights {
     std::vector<MaybeOnes> taken;
-    for (const Segment::Numbered& y : segment.ys()) taken.push_back(adjoints_.Take(y.tensor));
-    const bool is_weighted =
-        std::any_of(taken.begin(), taken.end(), [](const MaybeOnes& dy) { return dy.has_value(); });
+    bool are_any = false;  // but ones
+  };
+  Weights TakeOf(const Segment& segment) {
+    Weights weights;
+    for (const Segment::Numbered& y : segment.ys()) {
+      weights.taken.push_back(adjoints_.Take(y.tensor));
+      weights.are_any |= weights.taken.back().has_value();
+    }
+    return weights;
+  }
+
+  void Follow(const Plan& plan, const Segment& segment, Weights weights) {
     EagerTensors dys;
-    for (size_t i = 0; is_weighted && i < taken.size(); ++i)
-      dys.push_back(Dense(context_, Given(context_, segment.ys()[i].tensor, std::move(taken[i]))));
-    const std::shared_ptr<const Plan> plan = context_.plans().Find(context_, segment, is_weighted);
-    const std::vector<Adjoint> found = plan->Run(context_, segment, dys);
+    for (size_t i = 0; weights.are_any && i < weights.taken.size(); ++i) {
+      dys.push_back(
+          Dense(context_, Given(context_, segment.ys()[i].tensor, std::move(weights.taken[i]))));
+    }
+    const std::vector<Adjoint> found = plan.Run(context_, segment, dys);
     for (size_t i = 0; i < found.size(); ++i) {
       if (found[i].has_value()) adjoints_.Add(segment.xs()[i].tensor, found[i]);
     }

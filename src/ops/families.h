@@ -20,6 +20,7 @@
   X(Image)     /* resizing, cropping, colors, boxes */                                               \
   X(Codec)     /* image files */                                                                     \
   X(Sequence)  /* connectionist temporal classification */                                           \
+  X(Recurrent) /* cells of recurrent networks, and whole sequences of them */                        \
   X(Random)    /* stateful and stateless random numbers */                                           \
   X(Text)      /* strings, Print, Assert */                                                          \
   X(State)     /* variables, queues, stacks, TensorArrays, mutexes */                                \

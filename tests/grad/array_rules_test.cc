@@ -195,6 +195,8 @@ TEST(ArrayRules, Shaping) {
       {"PadV2", {draw({2, 3}), Matrix({1, 0, 2, 1}, 2), draw({})}},
       {"MirrorPad", {draw({2, 3}), Matrix({1, 0, 2, 1}, 2)}, "mode=\"REFLECT\""},
       {"MirrorPad", {draw({2, 3}), Matrix({2, 0, 3, 1}, 2)}, "mode=\"SYMMETRIC\""},
+      {"MirrorPadGrad", {draw({3, 6}), Matrix({1, 0, 2, 1}, 2)}, "mode=\"REFLECT\""},
+      {"MirrorPadGrad", {draw({4, 7}), Matrix({2, 0, 3, 1}, 2)}, "mode=\"SYMMETRIC\""},
       {"LinSpace", {draw({}), draw({}), Int(4)}},
       {"LinSpace", {draw({}), draw({}), Int(1)}},
       {"TopKV2", {draw({2, 2, 5}), Int(3)}},

@@ -77,5 +77,17 @@ TEST(BlockRules, PixelsMove) {
   ExpectOpGradient({"BatchToSpace", {draw({4, 2, 2, 1}), edges}, "block_size=2"});
 }
 
+TEST(PoolRules, Dilation) {
+  Draw draw;
+  const OpCase same{"Dilation2D",
+                    {draw({2, 4, 3, 2}), draw({2, 2, 2})},
+                    "strides=[1, 1, 2, 1] rates=[1, 2, 1, 1] padding=\"SAME\""};
+  ExpectOpGradient(same.Order(1));
+  ExpectOpGradient(OpCase{"Dilation2D",
+                          {draw({1, 5, 5, 1}), draw({3, 2, 1})},
+                          "strides=[1, 2, 1, 1] rates=[1, 1, 2, 1] padding=\"VALID\""}
+                       .Order(1));
+}
+
 }  // namespace
 }  // namespace gyre::testing

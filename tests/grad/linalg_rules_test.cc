@@ -152,5 +152,16 @@ TEST(LinalgRules, MatrixDiag) {
   }
 }
 
+TEST(LinalgRules, BandedTriangularSolve) {
+  Draw draw;
+  for (const std::string attrs : {"", "adjoint=true", "lower=false", "lower=false adjoint=true"}) {
+    SCOPED_TRACE(attrs);
+    ExpectOpGradient({"BandedTriangularSolve", {draw({1, 3}, 1, 2), draw({3, 2})}, attrs});
+    ExpectOpGradient({"BandedTriangularSolve", {draw({2, 2, 3}, 1, 2), draw({3, 1})}, attrs});
+    ExpectOpGradient(
+        {"BandedTriangularSolve", {draw.Complex({3, 3}, 1, 2), draw.Complex({2, 3, 1})}, attrs});
+  }
+}
+
 }  // namespace
 }  // namespace gyre::testing

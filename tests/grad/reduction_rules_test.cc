@@ -189,5 +189,31 @@ TEST(ReductionRules, SparseSums) {
   EXPECT_THAT(Doubles(gradients[1]), ElementsAre(0, 1));
 }
 
+// Products of which factors are zero have derivatives, of any order.
+TEST(ReductionRules, ProductsOfZeros) {
+  const Tensor factors[] = {Vector({2, 0, 3, -1}), Vector({0, 2, 0, 3}), Vector({0, 0, 0, 2}),
+                            Vector({1, 2, 3, 0})};
+  for (const Tensor& x : factors) {
+    ExpectOpGradient({"Prod", {x, Ints({0})}});
+    for (const std::string attrs :
+         {"", "exclusive=true", "reverse=true", "exclusive=true reverse=true"}) {
+      ExpectOpGradient({"Cumprod", {x, Tensor::Scalar<int32_t>(0)}, attrs});
+    }
+  }
+  EXPECT_THAT(Doubles(OpGradients({"Cumprod", {factors[1], Tensor::Scalar<int32_t>(0)}})[0]),
+              ElementsAre(3, 0, 0, 0));
+}
+
+TEST(ReductionRules, AffineScan) {
+  Draw draw;
+  for (const std::string attrs :
+       {"", "exclusive=true", "reverse=true", "exclusive=true reverse=true"}) {
+    ExpectOpGradient(
+        {"_AffineScan", {draw({2, 3}), draw({2, 3}), Tensor::Scalar<int32_t>(1)}, attrs});
+  }
+  ExpectOpGradient(
+      {"_AffineScan", {draw.Complex({3}), draw.Complex({3}), Tensor::Scalar<int32_t>(0)}});
+}
+
 }  // namespace
 }  // namespace gyre::testing

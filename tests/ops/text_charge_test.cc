@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <utility>
 
 #include "base/env.h"
 #include "ops/math_values.h"
@@ -37,7 +38,24 @@ struct Case {
   AttrMap attrs = {};
 };
 
-std::vector<Case> Cases() {
+std::vector<Case> SetCases() {
+  const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide});
+  std::vector<int64_t> rows_and_columns;
+  for (int64_t i = 0; i < kCount; ++i) {
+    rows_and_columns.push_back(i / kSide);
+    rows_and_columns.push_back(i % kSide);
+  }
+  const Tensor cells = Tensor::FromValues<int64_t>(rows_and_columns, ShapeOf({kCount, 2}));
+  const Tensor square = Tensor::Vector<int64_t>({kSide, kSide});
+  const AttrMap united = Attrs({{"set_operation", std::string("union")}});
+  return {
+      {"DenseToDenseSetOperation", {matrix, matrix}, united},
+      {"DenseToSparseSetOperation", {matrix, cells, vector, square}, united},
+      {"SparseToSparseSetOperation", {cells, vector, square, cells, vector, square}, united},
+  };
+}
+
+std::vector<Case> OtherCases() {
   const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide}), one = Texts({});
   const Tensor sixteen = Texts({kSide}), cube = Texts({kCount, 1, 1});
   std::vector<int32_t> numbers(kCount);
@@ -140,6 +158,8 @@ std::vector<Case> Cases() {
       {"SparseSlice", {places, vector, sparse_shape, whole, sparse_shape}},
       {"SparseSplit", {zero64, places, vector, sparse_shape}, Attrs({{"num_split", int64_t{2}}})},
       {"SparseToDense", {places32, size, vector, one}},
+      {"StatelessShuffle",
+       {vector, Tensor::Vector<uint64_t>({1}), Tensor::Vector<uint64_t>({2, 3}), axis1}},
       {"Split", {axis1, matrix}, Attrs({{"num_split", int64_t{2}}})},
       {"SplitV", {matrix, Ints({8, 8}), axis1}, Attrs({{"num_split", int64_t{2}}})},
       {"StaticRegexReplace",
@@ -178,6 +198,12 @@ std::vector<Case> Cases() {
       {"UnsortedSegmentJoin", {vector, ids, Tensor::Scalar<int32_t>(kCount)}},
       {"Unpack", {matrix}, Attrs({{"num", kSide}, {"axis", int64_t{1}}})},
   };
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> all = OtherCases();
+  for (Case& c : SetCases()) all.push_back(std::move(c));
+  return all;
 }
 
 int64_t TextIn(const std::vector<Tensor>& tensors) {
@@ -269,6 +295,8 @@ const std::set<std::string>& Others() {
       // Have no kernel for text.
       "Cast",
       "Einsum",
+      "MirrorPadGrad",
+      "NonDeterministicInts",
       "SparseTensorDenseMatMul",
       "TensorScatterMax",
       "TensorScatterMin",

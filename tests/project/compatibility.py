@@ -21,13 +21,11 @@ _DEVICES = "functions run on the CPU of one process; sessions of `compat.v1` run
 _PLACEMENT = (
     "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
 )
-_NO_OP = "no op of the registry computes it"
 REASONS = {
     "tf.distribute.MirroredStrategy": _DEVICES,
     "tf.config.experimental_connect_to_host": _DEVICES,
     "tf.raw_ops.Send": _PLACEMENT,
     "tf.raw_ops.Recv": _PLACEMENT,
-    "tf.raw_ops.ParameterizedTruncatedNormal": _NO_OP,
     "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; "
     "`TensorArrayConcatV3` is here",
     "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/core/op.h`); functions "

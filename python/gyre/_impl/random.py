@@ -7,12 +7,10 @@ import operator
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype, to_integer
+from gyre._impl.convert import call, calls, convert_to_tensor, dims_tensor, same_dtype, to_integer
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
-from gyre._impl.ops.select import argsort
 from gyre._impl.unsupported import refuse
-from gyre._impl.variable import Variable
 
 # What stands for a seed of 0, which tells the engine that there is none.
 _INSTEAD_OF_ZERO = 2**31 - 1
@@ -31,7 +29,8 @@ def op_seed(seed) -> int:
     return 0 if seed is None else int(seed) or _INSTEAD_OF_ZERO
 
 
-def _scaled(numbers, mean, stddev, name):
+def scaled_normal(numbers, mean, stddev, name):
+    """Numbers of mean 0 and deviation 1 as those of others."""
     if isinstance(mean, (int, float)) and isinstance(stddev, (int, float)):
         if stddev != 1:
             numbers = call("Mul", numbers, stddev)
@@ -55,7 +54,7 @@ def normal(
         seed=op_seed(seed),
         name=name,
     )
-    return _scaled(numbers, mean, stddev, name)
+    return scaled_normal(numbers, mean, stddev, name)
 
 
 def truncated_normal(
@@ -74,17 +73,28 @@ def truncated_normal(
         seed=op_seed(seed),
         name=name,
     )
-    return _scaled(numbers, mean, stddev, name)
+    return scaled_normal(numbers, mean, stddev, name)
 
 
-def _interval(numbers, minval, maxval, name):
-    """Numbers of [0, 1) as numbers of [minval, maxval)."""
+def scaled_uniform(numbers, minval, maxval, name):
+    """Numbers of [0, 1) as numbers of [minval, maxval); maxval = None: 1."""
+    maxval = 1 if maxval is None else maxval
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
         if maxval != 1 or minval != 0:
             numbers = call("Mul", numbers, maxval - minval)
         return numbers if minval == 0 else call("AddV2", numbers, minval, name=name)
     low, high = (cast(v, numbers.dtype) for v in same_dtype([minval, maxval], None))
     return call("AddV2", call("Mul", numbers, call("Sub", high, low)), low, name=name)
+
+
+def scaled_integers(minval, maxval, kind) -> list[Tensor]:
+    """Bounds of integers as tensors; none where both are None: all of the type."""
+    if (minval is None) != (maxval is None):
+        raise ValueError(
+            f"minval and maxval must be both None or both given for integers of {kind.name}, got "
+            f"{minval} and {maxval}."
+        )
+    return [] if minval is None else same_dtype([minval, maxval], kind)
 
 
 def uniform(
@@ -106,7 +116,7 @@ def uniform(
             "RandomUniformInt", dims_tensor(shape), low, high, seed=op_seed(seed), name=name
         )
     numbers = call("RandomUniform", dims_tensor(shape), dtype=kind, seed=op_seed(seed), name=name)
-    return _interval(numbers, minval, 1 if maxval is None else maxval, name)
+    return scaled_uniform(numbers, minval, maxval, name)
 
 
 def shuffle(value: TensorLike, seed=None, name: str | None = None) -> Tensor:
@@ -166,7 +176,7 @@ def stateless_normal(
         dtype=_gyre.as_dtype(dtype),
         name=name,
     )
-    return _scaled(numbers, mean, stddev, name)
+    return scaled_normal(numbers, mean, stddev, name)
 
 
 def stateless_truncated_normal(
@@ -187,110 +197,55 @@ def stateless_truncated_normal(
         dtype=_gyre.as_dtype(dtype),
         name=name,
     )
-    return _scaled(numbers, mean, stddev, name)
+    return scaled_normal(numbers, mean, stddev, name)
 
 
 def stateless_uniform(
     shape: ShapeLike,
     seed,
-    minval: TensorLike = 0,
+    minval: TensorLike | None = 0,
     maxval=None,
     dtype: DTypeLike = "float32",
     name: str | None = None,
     alg=None,
 ) -> Tensor:
-    """As uniform, determined by a seed: two integers."""
+    """As uniform, determined by a seed: two integers. Integers of all of their type where minval
+    and maxval are None."""
     _check(alg)
     kind = _gyre.as_dtype(dtype)
     if kind.is_integer:
-        if maxval is None:
-            raise ValueError(f"stateless_uniform of {kind.name} needs maxval.")
-        low, high = same_dtype([minval, maxval], kind)
+        bounds = scaled_integers(minval, maxval, kind)
+        if not bounds:
+            return _full_integers(shape, seed, kind, name)
         return call(
-            "StatelessRandomUniformInt", dims_tensor(shape), _seed(seed), low, high, name=name
+            "StatelessRandomUniformInt", dims_tensor(shape), _seed(seed), *bounds, name=name
         )
     numbers = call("StatelessRandomUniform", dims_tensor(shape), _seed(seed), dtype=kind, name=name)
-    return _interval(numbers, minval, 1 if maxval is None else maxval, name)
+    return scaled_uniform(numbers, minval, maxval, name)
 
 
-def split(seed, num: TensorLike = 2) -> Tensor:
-    """`num` new seeds of one: [num, 2] of int64."""
-    numbers = call(
-        "StatelessRandomUniformInt",
-        dims_tensor([num, 2]),
-        _seed(seed),
-        _gyre.convert(-(2**62), _gyre.as_dtype("int64")),
-        _gyre.convert(2**62, _gyre.as_dtype("int64")),
+def _full_integers(shape, seed, kind, name=None) -> Tensor:
+    return call(
+        "StatelessRandomUniformFullInt", dims_tensor(shape), _seed(seed), dtype=kind, name=name
     )
-    return numbers
 
 
-def fold_in(seed, data: TensorLike) -> Tensor:
-    """A new seed of a seed and an integer."""
-    seed = cast(_seed(seed), "int64")
-    return call("AddV2", split(seed, 1)[0], call("Pack", [cast(data, "int64"), cast(0, "int64")]))
+def split(seed, num: TensorLike = 2, alg=None) -> Tensor:
+    """`num` new seeds of one: [num, 2] of its type."""
+    _check(alg)
+    seed = convert_to_tensor(seed)
+    return _full_integers([num, 2], seed, seed.dtype)
 
 
-def stateless_shuffle(value: TensorLike, seed, name: str | None = None) -> Tensor:
+def fold_in(seed, data: TensorLike, alg=None) -> Tensor:
+    """A new seed of a seed and an integer, of whose type it is."""
+    _check(alg)
+    data = convert_to_tensor(data)
+    return call("Pack", [_full_integers([], seed, data.dtype), data])
+
+
+def stateless_shuffle(value: TensorLike, seed, alg=None, name: str | None = None) -> Tensor:
     """The rows of a tensor in an order that a seed determines."""
-    value = convert_to_tensor(value)
-    rows = call("GatherV2", call("Shape", value), 0, 0)
-    keys = stateless_uniform(call("Reshape", rows, [1]), seed)
-    return call("GatherV2", value, argsort(keys), 0, name=name)
-
-
-class Generator:
-    """A sequence of random numbers of its own: its state, a seed and a counter, is a Variable, so
-    that it can be used in functions, saved and restored."""
-
-    def __init__(self, seed: int):
-        self.state = Variable([int(seed), 0], trainable=False, dtype="int64", name="generator")
-
-    @classmethod
-    def from_seed(cls, seed: int, alg=None) -> Generator:
-        """The sequence that a seed determines."""
-        _check(alg)
-        return cls(seed)
-
-    @classmethod
-    def from_non_deterministic_state(cls, alg=None) -> Generator:
-        """A sequence that nobody can foretell."""
-        _check(alg)
-        import secrets
-
-        return cls(secrets.randbits(62))
-
-    def _tracked_items(self) -> dict[str, Variable]:
-        """What checkpoints hold of it."""
-        return {"state": self.state}
-
-    def reset_from_seed(self, seed: int) -> None:
-        """Starts the sequence of another seed."""
-        self.state.assign([int(seed), 0])
-
-    def _next(self):
-        seed = self.state.read_value()
-        self.state.assign_add([0, 1])
-        return seed
-
-    def make_seeds(self, count: int = 1):
-        """[2, count] seeds for stateless functions."""
-        return call("Transpose", split(self._next(), count), [1, 0])
-
-    def split(self, count: int = 1) -> list[Generator]:
-        """Generators of their own, determined by this one."""
-        return [Generator(int(row[0])) for row in split(self._next(), count)]
-
-    def normal(self, shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None):
-        """Normally distributed numbers."""
-        return stateless_normal(shape, self._next(), mean, stddev, dtype, name)
-
-    def truncated_normal(
-        self, shape, mean=0.0, stddev=1.0, dtype: DTypeLike = "float32", name=None
-    ):
-        """Normally distributed numbers within two stddev of the mean."""
-        return stateless_truncated_normal(shape, self._next(), mean, stddev, dtype, name)
-
-    def uniform(self, shape, minval=0, maxval=None, dtype: DTypeLike = "float32", name=None):
-        """Evenly distributed numbers of [minval, maxval)."""
-        return stateless_uniform(shape, self._next(), minval, maxval, dtype, name)
+    _check(alg)
+    key, counter, algorithm = calls("StatelessRandomGetKeyCounterAlg", _seed(seed))
+    return call("StatelessShuffle", convert_to_tensor(value), key, counter, algorithm, name=name)

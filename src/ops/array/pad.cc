@@ -1,4 +1,4 @@
-// Pad, PadV2, MirrorPad: a tensor with a border.
+// Pad, PadV2, MirrorPad: a tensor with a border; MirrorPadGrad.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,6 +10,8 @@
 #include "ops/array/layout.h"
 #include "ops/array/rule_dims.h"
 #include "ops/dispatch.h"
+#include "ops/reduction/axis_view.h"
+#include "ops/reduction/numeric.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -58,6 +60,23 @@ absl::StatusOr<Shape> PaddedShape(const Shape& shape, const Paddings& paddings) 
   Dims dims;
   for (int d = 0; d < shape.rank(); ++d) {
     GYRE_ASSIGN_OR_RETURN(const int64_t size, PaddedSize(shape.dim(d), paddings[d]));
+    dims.push_back(size);
+  }
+  return Shape::Make(dims);
+}
+
+// What PaddedSize and PaddedShape made of it.
+absl::StatusOr<int64_t> InnerSize(int64_t dim, Padding padding) {
+  if (padding.before <= dim && padding.after <= dim - padding.before)
+    return dim - padding.before - padding.after;
+  return absl::InvalidArgumentError(absl::StrCat("a dimension of size ", dim, " has no padding of ",
+                                                 padding.before, " and ", padding.after));
+}
+
+absl::StatusOr<Shape> InnerShape(const Shape& shape, const Paddings& paddings) {
+  Dims dims;
+  for (int d = 0; d < shape.rank(); ++d) {
+    GYRE_ASSIGN_OR_RETURN(const int64_t size, InnerSize(shape.dim(d), paddings[d]));
     dims.push_back(size);
   }
   return Shape::Make(dims);
@@ -156,6 +175,107 @@ absl::Status ComputeMirrorPad(KernelContext& ctx, const MirrorMode& mode) {
   return absl::OkStatus();
 }
 
+// Adds the borders of dimension d to what they mirror. `t` is padded, of this shape.
+template <typename T>
+absl::Status FoldDimension(const KernelContext& ctx, T* t, const Shape& shape, int d,
+                           Padding padding, MirrorMode mode) {
+  const AxisView view(shape, d);
+  const int64_t last = view.size - padding.after - 1;  // inner element
+  const int64_t rows = padding.before + padding.after;
+  if (rows == 0) return absl::OkStatus();
+  constexpr int64_t kTile = 1 << 12;
+  const int64_t tiles = (view.inner + kTile - 1) / kTile;
+  const int64_t work = std::min(rows, kTile) * std::min(view.inner, kTile);
+  const int64_t grain = std::max<int64_t>(1, (1 << 15) / work);
+  const auto add = [&](T* image, int64_t from, int64_t to, int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      T& sum = image[to * view.inner + j];
+      sum = FromAccumulator<T>(ToAccumulator(sum) + ToAccumulator(image[from * view.inner + j]));
+    }
+  };
+  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(view.outer * tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      T* const image = t + unit / tiles * view.size * view.inner;
+      const int64_t from = unit % tiles * kTile, to = std::min(view.inner, from + kTile);
+      for (int64_t k = 0; k < rows; ++k) {
+        if (k % kTile == kTile - 1 && !ctx.Poll().ok()) return;
+        if (k < padding.before) {
+          add(image, padding.before - 1 - k, padding.before + mode.edge + k, from, to);
+        } else {
+          const int64_t i = k - padding.before;
+          add(image, last + 1 + i, last - mode.edge - i, from, to);
+        }
+      }
+    }
+  }));
+  return ctx.Poll();
+}
+
+template <typename T>
+struct MirrorPadGradKernel {
+  static absl::Status Run(KernelContext& ctx, const MirrorMode& mode) {
+    const Shape padded = ctx.input(0).shape();
+    GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(ctx.input(1), padded.rank()));
+    GYRE_ASSIGN_OR_RETURN(const Shape inner, InnerShape(padded, paddings));
+    GYRE_RETURN_IF_ERROR(CheckMirror(inner, paddings, mode));
+    if (inner == padded) {
+      ctx.set_output(0, ctx.TakeInput(0));
+      return absl::OkStatus();
+    }
+    GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, inner));
+    if (inner.num_elements() > 0) {
+      GYRE_ASSIGN_OR_RETURN(Tensor sums, ctx.ReuseOrAllocate(0, DTypeOf<T>, padded));
+      T* const data = static_cast<T*>(sums.mutable_raw_data());
+      const T* const from = static_cast<const T*>(ctx.input(0).raw_data());
+      if (data != from) {
+        GYRE_RETURN_IF_ERROR(
+            ctx.ParallelRun(padded.num_elements(), 1 << 15, [&](int64_t begin, int64_t end) {
+              std::copy(from + begin, from + end, data + begin);
+            }));
+      }
+      const Dims strides = RowMajorStrides(padded);
+      const Dims to = RowMajorStrides(inner);
+      StridedAxes axes;
+      int64_t offset = 0;
+      for (int d = 0; d < padded.rank(); ++d) {
+        GYRE_RETURN_IF_ERROR(FoldDimension(ctx, data, padded, d, paddings[d], mode));
+        offset += paddings[d].before * strides[d];
+        axes.push_back({inner.dim(d), strides[d], to[d]});
+      }
+      GYRE_RETURN_IF_ERROR(CopyStrided(ctx, sums, offset, out, 0, std::move(axes)));
+    }
+    ctx.set_output(0, std::move(out));
+    return absl::OkStatus();
+  }
+};
+
+absl::Status MirrorPadGradRule(ShapeContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const PartialShape matrix,
+                        ctx.input(1).Intersect(PartialShape(Dims{-1, 2})));
+  const PartialShape& in = ctx.input(0);
+  if (!in.has_rank()) {
+    if (matrix.dim(0) >= 0 && matrix.dim(0) <= Shape::kMaxRank)
+      ctx.set_output(0, PartialShape::UnknownOfRank(static_cast<int>(matrix.dim(0))));
+    return absl::OkStatus();
+  }
+  if (matrix.dim(0) >= 0 && matrix.dim(0) != in.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("The first dimension of paddings must be the rank of inputs, ", in.rank(),
+                     ", but its shape is ", matrix.ToString()));
+  }
+  PartialShape out = PartialShape::UnknownOfRank(in.rank());
+  if (const Tensor* constant = ctx.input_constant(1)) {
+    GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(*constant, in.rank()));
+    for (int d = 0; d < in.rank(); ++d) {
+      if (in.dim(d) < 0) continue;
+      GYRE_ASSIGN_OR_RETURN(const int64_t size, InnerSize(in.dim(d), paddings[d]));
+      out.set_dim(d, size);
+    }
+  }
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
 absl::Status PadRule(ShapeContext& ctx) {
   if (ctx.num_inputs() > 2) GYRE_RETURN_IF_ERROR(ctx.RequireScalar(2));
   GYRE_ASSIGN_OR_RETURN(const PartialShape matrix,
@@ -201,14 +321,11 @@ void PadV2Gradient(GradientContext& g) {
   if (g.wants(2)) g.Add(2, SumAll(g.grad()) - SumAll(inside));
 }
 
-// Which element each one of the result is a copy of: what padding makes of their numbers.
+// MirrorPad and MirrorPadGrad are the adjoints of each other.
 void MirrorPadGradient(GradientContext& g) {
-  const RuleDims dims = RuleDims::OfInput(g, 0);
-  const Expr numbers = Reshape(CountTo(dims.Size()), dims.All());
-  const Expr sources =
-      g.op("MirrorPad", {numbers, g.input(1)}, {{"mode", g.attr<std::string>("mode", "")}});
-  const Expr summed = g.op("UnsortedSegmentSum", {g.grad(), sources, dims.Size()});
-  g.Add(0, Reshape(summed, dims.All()));
+  const bool pads = g.node().op_name == "MirrorPad";
+  g.Add(0, g.op(pads ? "MirrorPadGrad" : "MirrorPad", {g.grad(), g.input(1)},
+                {{"mode", g.attr<std::string>("mode", "")}}));
 }
 
 // Paddings, and a value to pad with.
@@ -252,6 +369,15 @@ void RegisterPad(OpRegistry& ops) {
       .gradient = {MirrorPadGradient},
       .batch = {PadBatch},
       .kernel = Compute<ComputeMirrorPad>(),
+  });
+  ops.Add({
+      .schema = "MirrorPadGrad(input: T, paddings: Tpaddings) -> output: T {T: type; "
+                "Tpaddings: {int32, int64} = int32; mode: {'REFLECT', 'SYMMETRIC'}}",
+      .doc = "The gradient of MirrorPad: the inside, with the border added to what it mirrors.",
+      .shape = MirrorPadGradRule,
+      .gradient = {MirrorPadGradient},
+      .batch = {PadBatch},
+      .kernel = ForTypes<MirrorPadGradKernel, NumberTypes>("T"),
   });
 }
 

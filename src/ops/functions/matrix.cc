@@ -27,6 +27,12 @@ std::vector<Term> TriangularSolve(FormulaContext& f) {
                  {{"lower", f.plain<bool>(2)}, {"adjoint", f.plain<bool>(3)}})};
 }
 
+std::vector<Term> BandedTriangularSolve(FormulaContext& f) {
+  return {f.Last("BandedTriangularSolve",
+                 {Matrices(f, "banded_triangular_solve", "bands"), f.tensor(1)},
+                 {{"lower", f.plain<bool>(2)}, {"adjoint", f.plain<bool>(3)}})};
+}
+
 std::vector<Term> CholeskySolve(FormulaContext& f) {
   const Term lower = Matrices(f, "cholesky_solve", "chol");
   const Term known = f.op("MatrixTriangularSolve", {lower, f.tensor(1)}, {{"lower", true}});
@@ -57,6 +63,13 @@ void RegisterMatrixFunctions(FunctionRegistry& functions) {
                  .doc = "x of a x = rhs, where chol = cholesky(a): [..., n, n] and [..., n, k].",
                  .api = {"linalg.cholesky_solve", "compat.v1.cholesky_solve"},
                  .formula = CholeskySolve});
+  functions.Add({.signature = "(bands: T, rhs: T, lower: bool = true, adjoint: bool = false)",
+                 .doc =
+                     "x of a x = rhs, or with `adjoint` of a* x = rhs, for triangular matrices a "
+                     "of which bands, [..., k, n], holds the k diagonals: a lower one's main "
+                     "diagonal first, an upper one's last.",
+                 .api = {"linalg.banded_triangular_solve"},
+                 .formula = BandedTriangularSolve});
   functions.Add({.signature = "(input: tensor, adjoint: bool = false)",
                  .api = {"linalg.inv", "compat.v1.matrix_inverse"},
                  .op = "MatrixInverse"});

@@ -4,6 +4,7 @@ namespace gyre {
 
 #define LINALG_OPS(X) \
   X(BandPart)         \
+  X(BandedSolve)      \
   X(BatchMatMul)      \
   X(Cholesky)         \
   X(Cross)            \

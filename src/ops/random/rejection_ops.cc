@@ -2,9 +2,11 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/random/rejection.h"
+#include "ops/random/rng_state.h"
 #include "ops/random/seeding.h"
 #include "ops/registry.h"
 
@@ -114,6 +116,16 @@ Philox At(Philox generator, uint64_t element) {
   return generator;
 }
 
+// INVALID_ARGUMENT unless the shape of a result ends with that of the parameters.
+absl::Status RequireEnd(const Shape& shape, const Shape& parameter) {
+  const int lead = shape.rank() - parameter.rank();
+  bool fits = lead >= 0;
+  for (int i = 0; i < parameter.rank() && fits; ++i) fits = shape.dim(lead + i) == parameter.dim(i);
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "shape ", shape.ToString(), " must end with that of the parameters, ", parameter.ToString()));
+}
+
 // The shape of the result. With a session's numbers: what is asked for, for each parameter; else it
 // is input 0, which ends in the shape of the parameters.
 template <From kFrom>
@@ -124,14 +136,7 @@ absl::StatusOr<Shape> ResultShape(const KernelContext& ctx, const Shape& paramet
     dims.insert(dims.end(), parameter.dims().begin(), parameter.dims().end());
     return Shape::Make(dims);
   }
-  const int lead = shape.rank() - parameter.rank();
-  bool fits = lead >= 0;
-  for (int i = 0; i < parameter.rank() && fits; ++i) fits = shape.dim(lead + i) == parameter.dim(i);
-  if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("shape ", shape.ToString(),
-                                                   " must end with that of the parameters, ",
-                                                   parameter.ToString()));
-  }
+  GYRE_RETURN_IF_ERROR(RequireEnd(shape, parameter));
   return shape;
 }
 
@@ -180,23 +185,58 @@ int64_t BroadcastIndex(const Shape& from, const Shape& to, int64_t index) {
   return at;
 }
 
-absl::Status StatelessBinomial(KernelContext& ctx, const SamplerAttrs& attrs) {
-  const Tensor counts = ctx.input(2), probabilities = ctx.input(3);
+// Which inputs say how many trials there are, and how likely each is to succeed.
+constexpr int kStatelessCounts = 2, kStatefulCounts = 3;
+
+// `generator_for` gives the generator of a result with so many parameters and samples of each.
+template <typename GeneratorFor>
+absl::Status RandomBinomial(KernelContext& ctx, int first, const Shape& shape,
+                            const GeneratorFor& generator_for) {
+  const Tensor counts = ctx.input(first), probabilities = ctx.input(first + 1);
   GYRE_ASSIGN_OR_RETURN(const PartialShape common,
                         shape::BroadcastShapes(counts.shape(), probabilities.shape()));
   GYRE_ASSIGN_OR_RETURN(const Shape parameter, Shape::Make(common.dims()));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, ResultShape<From::kSeed>(ctx, parameter));
-  GYRE_ASSIGN_OR_RETURN(const Philox generator, GeneratorOf<From::kSeed>(ctx, attrs));
+  GYRE_RETURN_IF_ERROR(RequireEnd(shape, parameter));
+  const int64_t parameters = parameter.num_elements();
+  GYRE_ASSIGN_OR_RETURN(
+      const Philox generator,
+      generator_for(parameters, parameters == 0 ? 0 : shape.num_elements() / parameters));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(ctx.output_dtype(0), shape));
   GYRE_ASSIGN_OR_RETURN(const auto count, Reader(counts));
   GYRE_ASSIGN_OR_RETURN(const auto probability, Reader(probabilities));
-  GYRE_RETURN_IF_ERROR(
-      FillWithDraws(ctx, parameter.num_elements(), out, [&](int64_t i, uint64_t element) {
-        return rejection::Binomial(count(BroadcastIndex(counts.shape(), parameter, i)),
-                                   probability(BroadcastIndex(probabilities.shape(), parameter, i)),
-                                   generator, element);
-      }));
+  GYRE_RETURN_IF_ERROR(FillWithDraws(ctx, parameters, out, [&](int64_t i, uint64_t element) {
+    return rejection::Binomial(count(BroadcastIndex(counts.shape(), parameter, i)),
+                               probability(BroadcastIndex(probabilities.shape(), parameter, i)),
+                               generator, element);
+  }));
   ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status StatelessBinomial(KernelContext& ctx, const SamplerAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, OutputShape(ctx));
+  return RandomBinomial(ctx, kStatelessCounts, shape,
+                        [&](int64_t, int64_t) { return GeneratorOf<From::kSeed>(ctx, attrs); });
+}
+
+absl::Status StatefulBinomial(KernelContext& ctx) {
+  if (ctx.input(2).rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shape must be a vector, but its shape is ", ctx.input(2).shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, ctx.ShapeInput(2, "shape"));
+  return RandomBinomial(ctx, kStatefulCounts, shape, [&](int64_t parameters, int64_t each) {
+    // What the peer reserves; the number is part of the format.
+    return TakeGenerator(
+        ctx, static_cast<uint64_t>(parameters) * 2 * 100 * (static_cast<uint64_t>(each) + 3) / 4);
+  });
+}
+
+absl::Status StatefulBinomialShape(ShapeContext& c) {
+  GYRE_RETURN_IF_ERROR(c.RequireScalar(0));
+  GYRE_RETURN_IF_ERROR(c.RequireScalar(1));
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, c.InputAsShape(2));
+  c.set_output(0, std::move(shape));
   return absl::OkStatus();
 }
 
@@ -218,8 +258,19 @@ absl::Status SampledShape(ShapeContext& c) {
 }
 
 constexpr absl::string_view kNoCounts = "its result is whole numbers";
-const char* const kNoGamma =
-    "samples of a gamma distribution have no gradient here: TensorFlow's is RandomGammaGrad";
+
+// How a sample moves with its shape alpha, by implicit differentiation (Figurnov, Mohamed and Mnih,
+// "Implicit reparameterization gradients", 2018); summed over the samples of one alpha.
+template <From kFrom>
+void GammaGradient(GradientContext& g) {
+  constexpr int kAlpha = kFirstParameter<kFrom>;
+  if (!g.wants(kAlpha)) return;
+  const DType dtype = g.output_dtype(0);
+  const DType wide = DTypeSize(dtype) < 4 ? DType::kFloat : dtype;
+  const Expr moved =
+      g.op("RandomGammaGrad", {Cast(g.input(kAlpha), wide), Cast(g.output(0), wide)});
+  g.AddBroadcast(kAlpha, g.grad() * Cast(moved, dtype));
+}
 
 }  // namespace
 
@@ -230,7 +281,7 @@ void RegisterRejectionOps(OpRegistry& ops) {
       .doc = "Numbers of gamma distributions with these shapes, new ones each time.",
       .traits = {.effect = Effect::kRandom},
       .shape = SampledShape<From::kSession>,
-      .gradient = RefusesGradient(kNoGamma),
+      .gradient = {GammaGradient<From::kSession>},
       .kernel = Compute<&RandomGamma<From::kSession>>(),
   });
   ops.Add({
@@ -238,7 +289,7 @@ void RegisterRejectionOps(OpRegistry& ops) {
                 "{dtype: {half, float, double}; T: indextype; Tseed: indextype = int64}",
       .doc = "Numbers of gamma distributions with these shapes, determined by a seed.",
       .shape = SampledShape<From::kSeed>,
-      .gradient = RefusesGradient(kNoGamma),
+      .gradient = {GammaGradient<From::kSeed>},
       .kernel = Compute<&RandomGamma<From::kSeed>>(),
   });
   ops.Add({
@@ -247,7 +298,7 @@ void RegisterRejectionOps(OpRegistry& ops) {
                 "indextype = int32}",
       .doc = "Numbers of gamma distributions with these shapes, determined by key and counter.",
       .shape = SampledShape<From::kKey>,
-      .gradient = RefusesGradient(kNoGamma),
+      .gradient = {GammaGradient<From::kKey>},
       .kernel = Compute<&RandomGamma<From::kKey>>(),
   });
   ops.Add({
@@ -286,6 +337,17 @@ void RegisterRejectionOps(OpRegistry& ops) {
       .shape = SampledShape<From::kSeed>,
       .gradient = NotDifferentiable(kNoCounts),
       .kernel = Compute<&StatelessBinomial>(),
+  });
+  ops.Add({
+      .schema = "StatefulRandomBinomial(resource: resource, algorithm: int64, shape: S, counts: T, "
+                "probs: T) -> output: dtype {S: indextype; T: {half, float, double, int32, int64} "
+                "= double; dtype: {half, float, double, int32, int64} = int64}",
+      .doc = "How many of so many trials of these probabilities succeed, from a generator in a "
+             "variable, which moves on.",
+      .traits = {.effect = Effect::kWrite},
+      .shape = StatefulBinomialShape,
+      .gradient = NotDifferentiable(kNoCounts),
+      .kernel = Compute<&StatefulBinomial>(),
   });
 }
 

@@ -1,10 +1,12 @@
 #include "ops/random/seeding.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
+#include "ops/dispatch.h"
 
 namespace gyre {
 
@@ -14,12 +16,17 @@ absl::StatusOr<KeyAndCounter> SeedInput(const KernelContext& ctx, int i) {
     return absl::InvalidArgumentError(
         absl::StrCat("seed must have shape [2], not ", seed.shape().ToString()));
   }
-  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> words, ctx.IntVector(i, "seed"));
+  std::array<uint64_t, 2> words;
+  using SeedTypes = Types<int32_t, int64_t, uint32_t, uint64_t>;
+  GYRE_RETURN_IF_ERROR(VisitType<SeedTypes>(seed.dtype(), [&](auto tag) {
+    const auto values = seed.values<typename decltype(tag)::type>();
+    for (size_t word = 0; word < words.size(); ++word)
+      words[word] = static_cast<uint64_t>(values[word]);
+    return absl::OkStatus();
+  }));
   // The seed is scrambled, so that it does not matter which of its bits differ. The constants are
   // part of the format.
-  const Philox::Block mixed =
-      Philox(0x02461e293ec8f720, static_cast<uint64_t>(words[0]), static_cast<uint64_t>(words[1]))
-          .Current();
+  const Philox::Block mixed = Philox(0x02461e293ec8f720, words[0], words[1]).Current();
   const auto join = [](uint32_t low, uint32_t high) {
     return low | static_cast<uint64_t>(high) << 32;
   };

@@ -28,6 +28,15 @@ absl::Status IntegersInRange(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
+absl::Status AllIntegers(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, OutputShape(ctx));
+  GYRE_ASSIGN_OR_RETURN(const KeyAndCounter seeded, SeedInput(ctx, 1));
+  GYRE_ASSIGN_OR_RETURN(Tensor out,
+                        RandomBits(ctx, seeded.generator(), ctx.output_dtype(0), shape));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
 absl::Status SeededShape(ShapeContext& c) {
   GYRE_RETURN_IF_ERROR(PartialShape(Shape::Vector(2)).Intersect(c.input(1)).status());
   for (int i = 2; i < c.num_inputs(); ++i) GYRE_RETURN_IF_ERROR(c.RequireScalar(i));
@@ -66,6 +75,15 @@ void RegisterStatelessRandomBySeed(OpRegistry& ops) {
       .shape = SeededShape,
       .gradient = NotDifferentiable("its result is integers"),
       .kernel = Compute<&IntegersInRange>(),
+  });
+  ops.Add({
+      .schema = "StatelessRandomUniformFullInt(shape: T, seed: Tseed) -> output: dtype {dtype: "
+                "{int32, int64, uint32, uint64} = uint64; T: indextype = int32; Tseed: {int32, "
+                "int64, uint32, uint64} = int64}",
+      .doc = "Random integers of all of their type, determined by a seed.",
+      .shape = SeededShape,
+      .gradient = NotDifferentiable("its result is integers"),
+      .kernel = Compute<&AllIntegers>(),
   });
 }
 

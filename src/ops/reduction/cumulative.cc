@@ -1,3 +1,4 @@
+// Cumsum, Cumprod, and the recurrence that the gradient of running products is.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -22,53 +23,55 @@ struct ScanAttrs {
   bool reverse;
 };
 
-template <typename T, bool kProduct>
-class Scan {
- public:
-  Scan(const KernelContext& ctx, const ScanAttrs& attrs, const Tensor& input, int axis, Tensor& out)
-      : ctx_(ctx),
-        attrs_(attrs),
-        view_(input.shape(), axis),
-        in_(static_cast<const T*>(input.raw_data())),
-        out_(static_cast<T*>(out.mutable_raw_data())) {}
-
-  absl::Status Run() {
-    const int64_t tiles = (view_.inner + kTile - 1) / kTile;
-    const int64_t work = std::max<int64_t>(1, view_.size * std::min(view_.inner, kTile));
-    const int64_t grain = std::max<int64_t>(1, (1 << 15) / work);
-    GYRE_RETURN_IF_ERROR(
-        ctx_.ParallelRun(view_.outer * tiles, grain, [&](int64_t begin, int64_t end) {
-          for (int64_t unit = begin; unit < end; ++unit)
-            RunTile(unit / tiles, unit % tiles * kTile);
-        }));
-    return ctx_.Poll();  // RunTile stops half-way when cancelled
-  }
-
- private:
-  void RunTile(int64_t outer, int64_t column) {
-    const int64_t width = std::min(kTile, view_.inner - column);
-    const int64_t base = outer * view_.size * view_.inner + column;
-    const int64_t rows_per_poll = std::max<int64_t>(1, kWorkPerPoll / width);
-    Accumulator<T> acc[kTile];
-    std::fill_n(acc, width, kProduct ? Accumulator<T>{1} : Accumulator<T>{0});
-    for (int64_t i = 0; i < view_.size; ++i) {
-      if (i % rows_per_poll == rows_per_poll - 1 && !ctx_.Poll().ok()) return;
-      const int64_t row = base + (attrs_.reverse ? view_.size - 1 - i : i) * view_.inner;
-      for (int64_t j = 0; j < width; ++j) {
-        const Accumulator<T> before = acc[j];
-        const Accumulator<T> x = ToAccumulator(in_[row + j]);
-        acc[j] = kProduct ? Product(before, x) : before + x;
-        out_[row + j] = FromAccumulator<T>(attrs_.exclusive ? before : acc[j]);
+// Takes an accumulator along an axis, column by column: step(accumulator, i) for each element i in
+// turn, from `initial` on.
+template <typename A, typename Step>
+absl::Status ScanColumns(const KernelContext& ctx, const AxisView& view, bool reverse, A initial,
+                         const Step& step) {
+  const int64_t tiles = (view.inner + kTile - 1) / kTile;
+  const int64_t work = std::max<int64_t>(1, view.size * std::min(view.inner, kTile));
+  const int64_t grain = std::max<int64_t>(1, (1 << 15) / work);
+  GYRE_RETURN_IF_ERROR(ctx.ParallelRun(view.outer * tiles, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t unit = begin; unit < end; ++unit) {
+      const int64_t column = unit % tiles * kTile;
+      const int64_t width = std::min(kTile, view.inner - column);
+      const int64_t rows_per_poll = std::max<int64_t>(1, kWorkPerPoll / width);
+      const int64_t base = unit / tiles * view.size * view.inner + column;
+      const int64_t down = reverse ? -view.inner : view.inner;
+      int64_t row = reverse ? base + (view.size - 1) * view.inner : base;
+      A several[kTile];
+      std::fill_n(several, width, initial);
+      for (int64_t i = 0; i < view.size;) {
+        if (i > 0 && !ctx.Poll().ok()) return;
+        const int64_t last = std::min(view.size, i + rows_per_poll);
+        if (width == 1) {
+          A one = several[0];
+          for (; i < last; ++i, row += down) step(one, row);
+          several[0] = one;
+        } else {
+          for (; i < last; ++i, row += down) {
+            for (int64_t j = 0; j < width; ++j) step(several[j], row + j);
+          }
+        }
       }
     }
-  }
+  }));
+  return ctx.Poll();  // columns may have ended half-way
+}
 
-  const KernelContext& ctx_;
-  const ScanAttrs& attrs_;
-  const AxisView view_;
-  const T* in_;
-  T* out_;
-};
+template <typename T, bool kProduct, bool kExclusive>
+absl::Status Scan(const KernelContext& ctx, const Tensor& input, int axis, bool reverse,
+                  Tensor& out) {
+  const T* const from = static_cast<const T*>(input.raw_data());
+  T* const to = static_cast<T*>(out.mutable_raw_data());
+  const Accumulator<T> initial = kProduct ? Accumulator<T>{1} : Accumulator<T>{0};
+  return ScanColumns(ctx, AxisView(input.shape(), axis), reverse, initial,
+                     [=](Accumulator<T>& sum, int64_t i) {
+                       const Accumulator<T> before = sum, x = ToAccumulator(from[i]);
+                       sum = kProduct ? Product(before, x) : before + x;
+                       to[i] = FromAccumulator<T>(kExclusive ? before : sum);
+                     });
+}
 
 template <typename T, bool kProduct>
 absl::Status RunScan(KernelContext& ctx, const ScanAttrs& attrs) {
@@ -77,7 +80,8 @@ absl::Status RunScan(KernelContext& ctx, const ScanAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const int axis, shape::Axis(axis_value, input.rank()));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.ReuseOrAllocate(0, input.dtype(), input.shape()));
   if (out.num_elements() > 0) {
-    GYRE_RETURN_IF_ERROR((Scan<T, kProduct>(ctx, attrs, input, axis, out).Run()));
+    const auto scan = attrs.exclusive ? &Scan<T, kProduct, true> : &Scan<T, kProduct, false>;
+    GYRE_RETURN_IF_ERROR(scan(ctx, input, axis, attrs.reverse, out));
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
@@ -112,11 +116,85 @@ Expr SumBack(GradientContext& g, Expr x) {
   return g.op("Cumsum", {x, g.input(1)}, {{"exclusive", exclusive}, {"reverse", reverse}});
 }
 
-// The peer gives 0 where x is 0, and so does this.
+// With P the product before an element, the derivative of L by x_k is P_k S_k, where
+//
+//   S_k = Σ dL/dy_i Π x_j,  over i from k on (behind k, where y is exclusive) and j between them,
+//
+// is a recurrence from the other end. There is no division: all derivatives are exact at zeros.
 void CumprodGradient(GradientContext& g) {
   if (!g.wants(0)) return;
-  const Expr sums = SumBack(g, g.grad() * Conj(g.output(0)));
-  g.Add(0, g.op("DivNoNan", {sums, Conj(g.input(0))}));
+  const bool exclusive = g.attr<bool>("exclusive", false), reverse = g.attr<bool>("reverse", false);
+  const Expr sums = g.op("_AffineScan", {Conj(g.input(0)), g.grad(), g.input(1)},
+                         {{"exclusive", exclusive}, {"reverse", !reverse}});
+  const Expr before = exclusive ? g.output(0)
+                                : g.op("Cumprod", {g.input(0), g.input(1)},
+                                       {{"exclusive", true}, {"reverse", reverse}});
+  g.Add(0, Conj(before) * sums);
+}
+
+// r starts as 0. Exclusive: r is what comes out, then becomes a r + b; else r + b is what comes
+// out, of which r becomes the a-fold.
+template <typename T, bool kExclusive>
+absl::Status AffineScan(const KernelContext& ctx, int axis, bool reverse, Tensor& out) {
+  const T* const a = static_cast<const T*>(ctx.input(0).raw_data());
+  const T* const b = static_cast<const T*>(ctx.input(1).raw_data());
+  T* const to = static_cast<T*>(out.mutable_raw_data());
+  return ScanColumns(ctx, AxisView(out.shape(), axis), reverse, Accumulator<T>{0},
+                     [=](Accumulator<T>& r, int64_t i) {
+                       const Accumulator<T> factor = ToAccumulator(a[i]),
+                                            term = ToAccumulator(b[i]);
+                       if constexpr (kExclusive) {
+                         to[i] = FromAccumulator<T>(r);
+                         r = Product(factor, r) + term;
+                       } else {
+                         const Accumulator<T> sum = r + term;
+                         to[i] = FromAccumulator<T>(sum);
+                         r = Product(factor, sum);
+                       }
+                     });
+}
+
+template <typename T>
+struct AffineScanKernel {
+  static absl::Status Run(KernelContext& ctx, const ScanAttrs& attrs) {
+    const Shape shape = ctx.input(0).shape();
+    if (shape != ctx.input(1).shape()) {
+      return absl::InvalidArgumentError(absl::StrCat("a and b must have the same shape, but have ",
+                                                     shape.ToString(), " and ",
+                                                     ctx.input(1).shape().ToString()));
+    }
+    GYRE_ASSIGN_OR_RETURN(const int64_t axis_value, ctx.IntScalar(2, "axis"));
+    GYRE_ASSIGN_OR_RETURN(const int axis, shape::Axis(axis_value, shape.rank()));
+    GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.ReuseOrAllocate(1, DTypeOf<T>, shape));
+    if (out.num_elements() > 0) {
+      const auto scan = attrs.exclusive ? &AffineScan<T, true> : &AffineScan<T, false>;
+      GYRE_RETURN_IF_ERROR(scan(ctx, axis, attrs.reverse, out));
+    }
+    ctx.set_output(0, std::move(out));
+    return absl::OkStatus();
+  }
+};
+
+absl::Status AffineScanShape(ShapeContext& c) {
+  GYRE_ASSIGN_OR_RETURN(PartialShape shape, c.input(0).Intersect(c.input(1)));
+  const std::optional<int64_t> axis = c.input_int(2);
+  if (shape.has_rank() && axis) GYRE_RETURN_IF_ERROR(shape::Axis(*axis, shape.rank()).status());
+  c.set_output(0, std::move(shape));
+  return absl::OkStatus();
+}
+
+// The adjoint of what is handed on from one element to the next is the same from the other end.
+void AffineScanGradient(GradientContext& g) {
+  const Expr a = Conj(g.input(0));
+  const Expr back = g.op("_AffineScan", {a, g.grad(), g.input(2)},
+                         {{"exclusive", true}, {"reverse", !g.attr<bool>("reverse", false)}});
+  if (g.wants(0)) g.Add(0, back * Conj(g.output(0)));
+  if (g.wants(1)) g.Add(1, g.attr<bool>("exclusive", false) ? back : g.grad() + a * back);
+}
+
+absl::Status AffineScanBatch(BatchContext& c) {
+  GYRE_RETURN_IF_ERROR(c.NeedSame(2));
+  return c.Emit({c.stacked(0), c.stacked(1), c.shifted_axes(2)});
 }
 
 }  // namespace
@@ -141,6 +219,16 @@ void RegisterCumulative(OpRegistry& ops) {
       .gradient = {CumprodGradient},
       .batch = {batch::AlongAxes},
       .kernel = ForTypes<CumprodKernel, NumberTypes>("T"),
+  });
+  ops.Add({
+      .schema = "_AffineScan(a: T, b: T, axis: Tidx) -> out: T {exclusive: bool = false; "
+                "reverse: bool = false; T: numbertype; Tidx: indextype = int32}",
+      .doc = "r + b of each element along an axis, where r starts as 0 and is a (r + b) of the one "
+             "before; or (exclusive) r, which is a r + b of the one before.",
+      .shape = AffineScanShape,
+      .gradient = {AffineScanGradient},
+      .batch = {AffineScanBatch},
+      .kernel = ForTypes<AffineScanKernel, NumberTypes>("T"),
   });
 }
 

@@ -35,25 +35,21 @@ struct HistogramKernel {
   }
 
  private:
-  // The difference as T has it, but that integers do not overflow.
-  static double Difference(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {
-      return static_cast<double>(a) - static_cast<double>(b);
-    } else {
-      return static_cast<double>(a - b);
-    }
-  }
-
+  // All is computed as double, so that no difference leaves T.
   template <typename Out>
   static absl::Status Count(KernelContext& ctx, T low, T high, int64_t bins, Tensor out) {
-    const double step = Difference(high, low) / static_cast<double>(bins);
-    const double last = static_cast<double>(bins - 1);
-    Out* counts = out.mutable_values<Out>().data();
+    const auto first = static_cast<double>(low), n = static_cast<double>(bins);
+    const double step = static_cast<double>(high) / n - first / n;
+    const double last = n - 1;
+    Out* counts = static_cast<Out*>(out.mutable_raw_data());
     int64_t i = 0;
     for (const T value : ctx.input(0).values<T>()) {
-      if (i++ % 16384 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-      const double place = Difference(std::max(value, low), low) / step;
-      // NaN, too, is counted with the lowest.
+      if (i % 16384 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+      if (bins > 1 && value != value) {
+        return absl::InvalidArgumentError(absl::StrCat("values[", i, "] is not a number"));
+      }
+      ++i;
+      const double place = (static_cast<double>(std::clamp(value, low, high)) - first) / step;
       ++counts[place > 0 ? static_cast<int64_t>(std::min(place, last)) : 0];
     }
     ctx.set_output(0, std::move(out));

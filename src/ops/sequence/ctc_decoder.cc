@@ -168,7 +168,11 @@ class BeamSearch {
     if (found != children_.end() && IsActive(beams_[found->second])) return absl::OkStatus();
     const Probability<T>& before = beams_[b].before;
     const T total = log_p + (c == beams_[b].label ? before.blank : before.total);
-    if (!IsCandidate(total)) return absl::OkStatus();
+    if (!IsCandidate(total)) {
+      // One that was dropped in this step is not followed any more.
+      if (found != children_.end()) beams_[found->second].before = beams_[found->second].now = {};
+      return absl::OkStatus();
+    }
     int32_t child;
     if (found != children_.end()) {
       child = found->second;

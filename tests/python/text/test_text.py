@@ -99,3 +99,14 @@ def test_counting_and_places():
         gyre.SparseTensor([[0, 0], [0, 1]], ["a", "b"], [1, 2]),
     )
     np.testing.assert_array_equal(distance.numpy(), [0.5])
+
+
+def test_histograms_of_ranges_wider_than_their_type():
+    least, most = -(2**31), 2**31 - 1
+    values = gyre.constant([least, -1, 0, 1, most])
+    counts = gyre.histogram_fixed_width(values, gyre.constant([least, most]), 4)
+    assert counts.numpy().tolist() == [1, 1, 2, 1]
+    ends = gyre.constant([-3e38, 3e38])
+    assert gyre.histogram_fixed_width([-3e38, 0.0, 3e38], ends, 3).numpy().tolist() == [1, 1, 1]
+    with pytest.raises(gyre.errors.InvalidArgumentError, match=r"values\[1\] is not a number"):
+        gyre.histogram_fixed_width([1.0, float("nan")], [0.0, 2.0], 2)

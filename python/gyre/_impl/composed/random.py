@@ -5,7 +5,7 @@ from __future__ import annotations
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
-from gyre._impl.convert import call, convert_to_tensor, dims_tensor, to_integer
+from gyre._impl.convert import call, convert_to_tensor, dims_tensor, same_dtype, to_integer
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.random import op_seed
@@ -27,7 +27,7 @@ def _parameters(dtype, alpha, beta):
     rate = call("OnesLike", alpha) if beta is None else convert_to_tensor(beta, dtype_hint=kind)
     rate = cast(rate, drawn)
     alpha = call("AddV2", alpha, call("ZerosLike", rate))
-    return kind, call("StopGradient", alpha), call("StopGradient", rate)
+    return kind, alpha, rate
 
 
 def _least(kind):
@@ -48,7 +48,7 @@ def gamma(
     name: str | None = None,
 ) -> Tensor:
     """Gamma distributed numbers of parameter alpha and rate beta (1): of shape + that of alpha and
-    beta. No gradient flows to the parameters.
+    beta. Gradients flow to the parameters, by implicit differentiation.
 
     Source: Marsaglia and Tsang, A simple method for generating gamma variables (2000).
     """
@@ -154,3 +154,27 @@ def stateless_categorical(
         output_dtype=drawn,
     )
     return cast(classes, kind, name)
+
+
+def stateless_parameterized_truncated_normal(
+    shape: ShapeLike,
+    seed,
+    means: TensorLike = 0.0,
+    stddevs: TensorLike = 1.0,
+    minvals: TensorLike = -2.0,
+    maxvals: TensorLike = 2.0,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed numbers between bounds, determined by a seed (two integers); the shape
+    ends with that of the parameters, broadcast together.
+
+    Source: Robert, Simulation of truncated normal variables (1995).
+    """
+    parameters = same_dtype([means, stddevs, minvals, maxvals])
+    return call(
+        "StatelessParameterizedTruncatedNormal",
+        dims_tensor(shape),
+        _seed(seed),
+        *parameters,
+        name=name,
+    )

@@ -118,7 +118,13 @@ _RANDOM = (
     "split",
     "fold_in",
     "set_seed",
+)
+_GENERATOR = (
+    "Algorithm",
     "Generator",
+    "create_rng_state",
+    "get_global_generator",
+    "set_global_generator",
 )
 
 NAMES = {
@@ -153,6 +159,7 @@ NAMES = {
             "stateless_poisson",
             "stateless_binomial",
             "stateless_categorical",
+            "stateless_parameterized_truncated_normal",
         )
     },
     **{
@@ -164,10 +171,11 @@ NAMES = {
             "all_candidate_sampler",
         )
     },
-    **{
-        f"random.experimental.{name}": f"{_I}random:{name}"
-        for name in ("Generator", "stateless_shuffle")
-    },
+    **{f"random.{name}": f"{_I}composed.generator:{name}" for name in _GENERATOR},
+    **{f"random.experimental.{name}": f"{_I}composed.generator:{name}" for name in _GENERATOR},
+    "random.experimental.stateless_shuffle": _I + "random:stateless_shuffle",
+    "random.experimental.stateless_split": _I + "random:split",
+    "random.experimental.stateless_fold_in": _I + "random:fold_in",
     **{
         f"strings.{name}": f"{_I}ops.strings:{name}"
         for name in (

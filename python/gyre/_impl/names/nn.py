@@ -39,12 +39,25 @@ _QUANTIZATION = (
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel_gradient",
 )
+_MOMENTS = (
+    "sufficient_statistics",
+    "normalize_moments",
+    "weighted_moments",
+    "batch_norm_with_global_normalization",
+    "compute_average_loss",
+    "scale_regularization_loss",
+)
 _LAYERS = ("Layer", "Dense", "Embedding", "LayerNorm", "Dropout", "Flatten", "Sequential")
 NAMES = {
     **{f"nn.{name}": f"{_N}functional:{name}" for name in _FUNCTIONS},
     **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k")},
     **{f"nn.{name}": f"{_N}convolutions:{name}" for name in _CONVOLUTIONS},
     **{f"nn.{name}": f"{_N}pooling:{name}" for name in _POOLINGS},
+    **{f"nn.{name}": f"{_N}moments:{name}" for name in _MOMENTS},
+    **{
+        f"math.{name}": f"{_N}moments:{name}"
+        for name in ("is_non_decreasing", "is_strictly_increasing", "reciprocal_no_nan")
+    },
     **{f"quantization.{name}": f"{_M}quantization:{name}" for name in _QUANTIZATION},
     **{f"nn.{name}": f"{_N}layers:{name}" for name in _LAYERS},
     **{

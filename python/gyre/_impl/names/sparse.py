@@ -20,7 +20,10 @@ _PARTS = (
     "segment_mean",
     "segment_sqrt_n",
 )
+_SETS = ("size", "intersection", "difference", "union")
 NAMES = {
+    **{f"sets.{name}": f"gyre._impl.composites.sets:{name}" for name in _SETS},
+    **{f"compat.v1.sets.set_{name}": f"gyre._impl.composites.sets:{name}" for name in _SETS},
     **{f"sparse.{name}": _P + name for name in _PARTS},
     "sparse.reduce_max": "gyre._impl.composites.sparse:reduce_max",
     "nn.embedding_lookup_sparse": "gyre.nn.embedding:embedding_lookup_sparse",
