@@ -3,7 +3,7 @@
 namespace gyre {
 
 #define SPARSE_OPS(X)                                                                  \
-  X(SparseConcat)                                                                      \
+  X(SparseConcat) X(SparseCross) X(SparseSerialize)                                      \
   X(SparseCwise) X(SparseFillEmptyRows) X(SparseMatmul) X(SparseOrder) X(SparseReduce) \
       X(SparseSegments) X(SparseSegmentGrad) X(SparseSlice) X(SparseSoftmax)           \
           X(SparseSparseExtrema) X(SparseToDense)

@@ -13,7 +13,7 @@ namespace gyre {
   X(RegexReplace)                                                                               \
   X(Ngrams)                                                                                     \
   X(Print) X(PrintV2) X(ReduceJoin) X(StringCase) X(StringFormat) X(StringJoin) X(StringLength) \
-      X(StringSplit) X(StringStrip) X(StringToNumber) X(Substr) X(UnicodeDecode) X(UnicodeEncode)
+      X(StringSplit) X(StringStrip) X(StringToNumber) X(Substr) X(UnicodeDecode) X(UnicodeEncode) X(UnicodeScript)
 
 GYRE_DEFINE_FAMILY(Text, TEXT_OPS)
 

@@ -403,11 +403,35 @@ class RaggedTensor(Operators):
         return f"<gyre.RaggedTensor {self.to_list()}>"
 
 
+class RaggedRowSpec(TensorSpec):
+    """Tensors that are rows of a ragged one: of other sizes from one to the next."""
+
+    __slots__ = ()
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many axes are ragged: none."""
+        return 0
+
+
 class RaggedTensorSpec(CompositeSpec):
     """RaggedTensors of a shape and dtype, with `ragged_rank` ragged axes (by default all but the
-    first). row_splits_dtype must be int64: ValueError otherwise."""
+    first). With none it describes tensors, as rows of a RaggedTensor are. row_splits_dtype must be
+    int64: ValueError otherwise."""
 
     __slots__ = ("_ragged_rank",)
+
+    def __new__(
+        cls,
+        shape=None,
+        dtype: DTypeLike = "float32",
+        ragged_rank=None,
+        row_splits_dtype="int64",
+        flat_values_spec=None,
+    ):
+        if ragged_rank == 0 or ragged_rank is None and TensorShape(shape).rank in (0, 1):
+            return RaggedRowSpec(shape, dtype)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -426,10 +450,11 @@ class RaggedTensorSpec(CompositeSpec):
             if self._shape.rank is None:
                 raise ValueError("RaggedTensorSpec needs a ragged_rank, or a shape of known rank")
             ragged_rank = self._shape.rank - 1
-        if ragged_rank < 1:
+        rank = self._shape.rank
+        if ragged_rank < 0 or rank is not None and ragged_rank >= rank:
             raise ValueError(
-                f"ragged_rank must be at least 1 here, but is {ragged_rank}: describe "
-                f"what has no ragged axis by a TensorSpec"
+                f"ragged_rank must be at least 0 and less than the rank of {self._shape}, but is "
+                f"{ragged_rank}"
             )
         self._ragged_rank = ragged_rank
 

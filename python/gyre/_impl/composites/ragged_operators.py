@@ -32,6 +32,8 @@ class Operators(Rows):
 
     # Operators of numpy's arrays leave these to it.
     __array_priority__ = 100
+    # And so do those of tensors.
+    __gyre_reflects__ = True
 
     def __add__(self, other):
         return applied(operator.add, self, other)

@@ -68,6 +68,23 @@ def segment_ids_to_row_splits(
     return call("Cast", splits, DstT=_gyre.as_dtype(out_type or "int64"), name=name)
 
 
+def stack_dynamic_partitions(
+    data: Any, partitions: TensorLike, num_partitions: int, name: str | None = None
+) -> RaggedTensor:
+    """The rows of the data by the number that each carries: row i has those with number i."""
+    numbers = to_int64(partitions)
+    if numbers._dims is None or len(numbers._dims) != 1:
+        raise ValueError("stack_dynamic_partitions takes a vector of numbers of partitions")
+    places = calls("TopKV2", call("Neg", numbers), call("Size", numbers))[1]
+    if isinstance(data, RaggedTensor):
+        sorted_rows = gather(data, places, name)
+    else:
+        sorted_rows = call("GatherV2", convert_to_tensor(data), places, 0, name=name)
+    return RaggedTensor.from_value_rowids(
+        sorted_rows, call("GatherV2", numbers, places, 0), num_partitions, validate=False
+    )
+
+
 def with_ragged_rank(x, rank: int):
     """A tensor or a ragged one with so many ragged axes at least."""
     own = x.ragged_rank if isinstance(x, RaggedTensor) else 0

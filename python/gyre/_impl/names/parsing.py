@@ -9,7 +9,7 @@ _FEATURES = (
     "RaggedFeature",
 )
 _EXAMPLES = ("parse_example", "parse_single_example")
-_RAW = ("decode_raw", "decode_csv", "parse_tensor", "encode_base64")
+_RAW = ("decode_raw", "decode_csv", "parse_tensor", "encode_base64", "decode_compressed")
 _PARTS = {
     **{name: f"{_P}features:{name}" for name in _FEATURES},
     **{name: f"{_P}examples:{name}" for name in _EXAMPLES},

@@ -72,3 +72,17 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Each text in web-safe base64."""
     return call("EncodeBase64", convert_to_tensor(input, "string"), pad=pad, name=name)
+
+
+@takes_composites
+def decode_compressed(
+    bytes: TensorLike, compression_type: str = "", name: str | None = None
+) -> Tensor:
+    """The bytes that ZLIB or GZIP, which compression_type says, has compressed; with "" as they
+    are."""
+    return call(
+        "DecodeCompressed",
+        convert_to_tensor(bytes, "string"),
+        compression_type=compression_type,
+        name=name,
+    )
