@@ -68,9 +68,9 @@ TEST(RaggedCross, HashesAsTensorFlowDoes) {
 
 TEST(SerializeSparse, RowsComeBackAsOneTensor) {
   ResourceRun run;
-  const Tensor rows = run.Run(
-      "SerializeManySparse",
-      {Longs({0, 1, 2, 0}, {2, 2}), Tensor::Vector<float>({5, 6}), Longs({3, 2}, {2})}, {});
+  const Tensor rows =
+      run.Run("SerializeManySparse",
+              {Longs({0, 1, 2, 0}, {2, 2}), Tensor::Vector<float>({5, 6}), Longs({3, 2}, {2})}, {});
   EXPECT_EQ(rows.shape(), ShapeOf({3, 3}));
   const std::vector<Tensor> made =
       run.All("DeserializeSparse", {rows}, Attrs({{"dtype", DType::kFloat}}));

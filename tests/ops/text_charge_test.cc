@@ -219,8 +219,7 @@ std::vector<Case> FeatureCases() {
   const Tensor shape = Tensor::Vector<int64_t>({kCount, 1});
   const Tensor splits = Tensor::FromValues<int64_t>(ends, ShapeOf({kCount + 1}));
   const std::vector<DType> text = {DType::kString}, none;
-  const AttrMap columns =
-      Attrs({{"N", int64_t{1}}, {"sparse_types", text}, {"dense_types", none}});
+  const AttrMap columns = Attrs({{"N", int64_t{1}}, {"sparse_types", text}, {"dense_types", none}});
   AttrMap joined = columns;
   joined.Set("hashed_output", false);
   joined.Set("num_buckets", int64_t{0});

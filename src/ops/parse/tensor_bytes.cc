@@ -1,4 +1,6 @@
 // SerializeTensor, ParseTensor: tensors as the bytes of a TensorProto, and back.
+#include "ops/parse/tensor_bytes.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -7,7 +9,6 @@
 #include "ir/shape_context.h"
 #include "ops/dispatch.h"
 #include "ops/mover.h"
-#include "ops/parse/tensor_bytes.h"
 #include "ops/registry.h"
 #include "ops/text/string_bytes.h"
 #include "tensor/text_charge.h"

@@ -117,9 +117,8 @@ absl::Status CrossRagged(KernelContext& ctx, const RaggedCrossAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const std::vector<CrossColumn> columns, Columns(ctx, attrs));
   if (columns.empty()) return absl::InvalidArgumentError("there must be an input at least");
   GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, CrossStarts(ctx, columns));
-  GYRE_ASSIGN_OR_RETURN(Tensor values,
-                        CrossValues(ctx, columns, starts.back(),
-                                    attrs.is_hashed ? &attrs.hash : nullptr, "_X_"));
+  GYRE_ASSIGN_OR_RETURN(Tensor values, CrossValues(ctx, columns, starts.back(),
+                                                   attrs.is_hashed ? &attrs.hash : nullptr, "_X_"));
   GYRE_ASSIGN_OR_RETURN(Tensor splits, attrs.split_type == DType::kInt64
                                            ? SplitsOf<int64_t>(ctx, starts)
                                            : SplitsOf<int32_t>(ctx, starts));

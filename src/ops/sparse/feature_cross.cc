@@ -91,8 +91,7 @@ absl::StatusOr<CrossColumn> DenseColumnAt(const KernelContext& ctx, int input) {
   }
   CrossColumn column = FeaturesOf(t);
   column.is_dense = true;
-  GYRE_ASSIGN_OR_RETURN(const Tensor counted,
-                        ctx.Allocate(DType::kInt64, Shape::Vector(t.dim(0))));
+  GYRE_ASSIGN_OR_RETURN(const Tensor counted, ctx.Allocate(DType::kInt64, Shape::Vector(t.dim(0))));
   column.starts.resize(static_cast<size_t>(t.dim(0)) + 1);
   for (int64_t row = 0; row <= t.dim(0); ++row) column.starts[row] = row * t.dim(1);
   return column;

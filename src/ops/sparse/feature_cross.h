@@ -40,9 +40,9 @@ CrossColumn FeaturesOf(const Tensor& values);
 struct CrossHash {
   enum class Form : uint8_t { kKeyed, kPlain, kStrong };
   Form form = Form::kKeyed;
-  uint64_t key = 0;              // of kKeyed: what the hash begins with
-  uint64_t salt[2] = {0, 0};     // of kStrong
-  int64_t num_buckets = 0;       // 0: as many as there are positive numbers
+  uint64_t key = 0;           // of kKeyed: what the hash begins with
+  uint64_t salt[2] = {0, 0};  // of kStrong
+  int64_t num_buckets = 0;    // 0: as many as there are positive numbers
 
   int64_t Bucket(absl::Span<const CrossColumn> columns, absl::Span<const int64_t> places) const;
 };

@@ -44,8 +44,7 @@ absl::Status Cross(KernelContext& ctx, const CrossInputs& inputs, const CrossHas
   if (columns.empty()) return absl::InvalidArgumentError("there must be an input at least");
   GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, CrossStarts(ctx, columns));
   const auto rows = static_cast<int64_t>(starts.size()) - 1;
-  GYRE_ASSIGN_OR_RETURN(Tensor values,
-                        CrossValues(ctx, columns, starts.back(), hash, separator));
+  GYRE_ASSIGN_OR_RETURN(Tensor values, CrossValues(ctx, columns, starts.back(), hash, separator));
   GYRE_ASSIGN_OR_RETURN(Tensor indices, NewIndices(ctx, starts.back(), 2));
   int64_t* index = indices.mutable_values<int64_t>().data();
   int64_t longest = 0;
@@ -74,9 +73,9 @@ struct CrossAttrs {
     attrs.hash.num_buckets = NodeAttr<int64_t>(node, "num_buckets");
     const DType wanted = attrs.is_hashed ? DType::kInt64 : DType::kString;
     if (NodeAttr<DType>(node, "out_type") != wanted) {
-      return absl::InvalidArgumentError(absl::StrCat("with hashed_output = ",
-                                                     attrs.is_hashed ? "true" : "false",
-                                                     ", out_type must be ", DTypeName(wanted)));
+      return absl::InvalidArgumentError(
+          absl::StrCat("with hashed_output = ", attrs.is_hashed ? "true" : "false",
+                       ", out_type must be ", DTypeName(wanted)));
     }
     return attrs;
   }
@@ -108,8 +107,7 @@ absl::Status CrossHashed(KernelContext& ctx, const CrossInputs& inputs) {
         salt.shape().ToString()));
   }
   CrossHash hash;
-  hash.form =
-      strong.values<bool>()[0] ? CrossHash::Form::kStrong : CrossHash::Form::kPlain;
+  hash.form = strong.values<bool>()[0] ? CrossHash::Form::kStrong : CrossHash::Form::kPlain;
   hash.num_buckets = buckets.values<int64_t>()[0];
   if (hash.num_buckets < 0) {
     return absl::InvalidArgumentError(
@@ -122,8 +120,7 @@ absl::Status CrossHashed(KernelContext& ctx, const CrossInputs& inputs) {
 absl::Status CrossShape(ShapeContext& c) {
   GYRE_ASSIGN_OR_RETURN(const CrossInputs inputs, CrossInputs::Make(c.node()));
   for (int i = 0; i < inputs.num_sparse; ++i) {
-    GYRE_RETURN_IF_ERROR(
-        RequireSparse(c, i, inputs.num_sparse + i, 2 * inputs.num_sparse + i));
+    GYRE_RETURN_IF_ERROR(RequireSparse(c, i, inputs.num_sparse + i, 2 * inputs.num_sparse + i));
   }
   for (int i = 0; i < inputs.num_dense; ++i)
     GYRE_RETURN_IF_ERROR(c.RequireRank(3 * inputs.num_sparse + i, 2));

@@ -69,9 +69,8 @@ absl::StatusOr<Tensor> PartOf(const KernelContext& ctx, const Tensor& vector, in
 absl::Status SerializeMany(KernelContext& ctx, const SerializeAttrs&) {
   GYRE_ASSIGN_OR_RETURN(const SparseInput in, SparseInputAt(ctx, 0, 1, 2, "sparse_", false));
   if (in.rank() < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a sparse tensor of rank 2 or more has rows to serialize, not one of rank ",
-                     in.rank()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a sparse tensor of rank 2 or more has rows to serialize, not one of rank ", in.rank()));
   }
   const int64_t rows = in.shape[0], rank = in.rank() - 1;
   GYRE_ASSIGN_OR_RETURN(const Shape size, Shape::Make({rows, 3}));
@@ -124,10 +123,10 @@ absl::StatusOr<Part> ReadPart(const KernelContext& ctx, absl::Span<const std::st
   GYRE_ASSIGN_OR_RETURN(const Tensor shape, TensorOfBytes(ctx, texts[2], DType::kInt64));
   if (part.indices.rank() != 2 || part.values.rank() != 1 || shape.rank() != 1 ||
       part.indices.dim(0) != part.values.dim(0) || part.indices.dim(1) != shape.dim(0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "serialized indices, values and shape must fit together, but are of shapes ",
-        part.indices.shape().ToString(), ", ", part.values.shape().ToString(), " and ",
-        shape.shape().ToString()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("serialized indices, values and shape must fit together, but are of shapes ",
+                     part.indices.shape().ToString(), ", ", part.values.shape().ToString(), " and ",
+                     shape.shape().ToString()));
   }
   const auto dims = shape.values<int64_t>();
   part.shape.assign(dims.begin(), dims.end());

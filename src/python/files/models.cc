@@ -72,8 +72,8 @@ nb::list Resources(const PyModel& self) {
   std::vector<std::string> handles;
   for (const Node& node : session.shared_program()->main().nodes) {
     if (!node.inputs.empty() || node.op->traits.effect != Effect::kRead ||
-        node.signature.outputs.size() != 1 ||
-        node.signature.outputs[0].dtype != DType::kResource || node.op->traits.makes_variable) {
+        node.signature.outputs.size() != 1 || node.signature.outputs[0].dtype != DType::kResource ||
+        node.op->traits.makes_variable) {
       continue;
     }
     nodes.push_back(&node);
