@@ -32,8 +32,8 @@ def embedding_lookup_sparse(
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """Rows of `params`, of which sp_ids, a sparse or ragged matrix, names some in each row: combined
-    ("mean", "sqrtn" or "sum"), with weights if there are any."""
+    """Rows of `params`, of which sp_ids, a sparse or ragged matrix, names some in each row:
+    combined ("mean", "sqrtn" or "sum"), with weights if there are any."""
     del allow_fast_lookup
     combiner = combiner or "mean"
     if combiner not in ("mean", "sqrtn", "sum"):

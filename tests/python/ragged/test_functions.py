@@ -114,7 +114,9 @@ def functions_of(values):
     specs = [gyre.type_spec_from_value(value) for value in values]
     open_specs = [
         gyre.RaggedTensorSpec(
-            [None] * (1 + s.ragged_rank) + s.shape.as_list()[1 + s.ragged_rank :], s.dtype, s.ragged_rank
+            [None] * (1 + s.ragged_rank) + s.shape.as_list()[1 + s.ragged_rank :],
+            s.dtype,
+            s.ragged_rank,
         )
         for s in specs
     ]

@@ -56,7 +56,10 @@ def test_sparse_tensors_as_bytes():
     rows = gyre.io.serialize_many_sparse(SPARSE)
     back = gyre.io.deserialize_many_sparse(rows, gyre.float32)
     assert back.indices.numpy().tolist() == SPARSE.indices.numpy().tolist()
-    assert back.values.numpy().tolist() == [1, -2, 3] and back.dense_shape.numpy().tolist() == [2, 3]
+    assert back.values.numpy().tolist() == [1, -2, 3] and back.dense_shape.numpy().tolist() == [
+        2,
+        3,
+    ]
     whole = gyre.raw_ops.DeserializeSparse(
         serialized_sparse=gyre.stack([gyre.io.serialize_sparse(SPARSE)] * 2), dtype=gyre.float32
     )

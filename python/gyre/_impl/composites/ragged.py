@@ -503,18 +503,18 @@ def _check_splits(splits: list, values) -> None:
 
 def _count(values):
     """How many values there are: int64."""
-    return values.nrows() if isinstance(values, RaggedTensor) else op(
-        "Shape", values, out_type=INT64
-    )[0]
+    return (
+        values.nrows()
+        if isinstance(values, RaggedTensor)
+        else op("Shape", values, out_type=INT64)[0]
+    )
 
 
 def _merged_axes(tensor, outer: int, inner: int):
     """A tensor with the axes from one to another as a single one."""
     shape = op("Shape", tensor, out_type=INT64)
     size = op("ExpandDims", op("Prod", shape[outer : inner + 1], [0]), 0)
-    return op(
-        "Reshape", tensor, op("ConcatV2", [shape[:outer], size, shape[inner + 1 :]], 0)
-    )
+    return op("Reshape", tensor, op("ConcatV2", [shape[:outer], size, shape[inner + 1 :]], 0))
 
 
 def _merged(tensor, axes: int):

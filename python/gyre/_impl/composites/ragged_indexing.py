@@ -76,7 +76,9 @@ def with_axis_behind(x):
     """With a new axis of size 1 behind the first."""
     if not isinstance(x, Rows):
         return op("ExpandDims", x, 1)
-    return type(x)(x, count_to(op("Size", x.row_splits, out_type=INT64)))
+    made = type(x)(x, count_to(op("Size", x.row_splits, out_type=INT64)))
+    made.has_rows_of_one = True
+    return made
 
 
 def with_axis(x, axis: int):
@@ -85,7 +87,9 @@ def with_axis(x, axis: int):
         return with_first_axis(x)
     if not isinstance(x, Rows):
         return op("ExpandDims", x, axis)
-    return with_axis_behind(x) if axis == 1 else type(x)(with_axis(x.values, axis - 1), x.row_splits)
+    return (
+        with_axis_behind(x) if axis == 1 else type(x)(with_axis(x.values, axis - 1), x.row_splits)
+    )
 
 
 def _is_index(key) -> bool:

@@ -91,9 +91,7 @@ def _ragged(rows, depth: int, dtype, inner):
             raise ValueError("all numbers or texts must lie equally deep in the lists")
         within.extend(row)
         splits.append(len(within))
-    return RaggedTensor(
-        _ragged(within, depth - 1, dtype, inner), _gyre.convert(splits, INT64)
-    )
+    return RaggedTensor(_ragged(within, depth - 1, dtype, inner), _gyre.convert(splits, INT64))
 
 
 def _empty(dtype):

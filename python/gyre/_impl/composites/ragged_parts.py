@@ -117,7 +117,9 @@ def boolean_mask(data, mask, name: str | None = None) -> Any:
     mask, data = with_ragged_rank(mask, rank), with_ragged_rank(data, rank)
     if not same(data.row_splits, mask.row_splits):
         equal = call("Equal", data.row_splits, mask.row_splits)
-        require(call("All", equal, [0]), "the rows of the mask are not as long as those of the data")
+        require(
+            call("All", equal, [0]), "the rows of the mask are not as long as those of the data"
+        )
     values = boolean_mask(data.values, mask.values, name)
     if isinstance(mask.values, RaggedTensor):
         return data.with_values(values)
@@ -199,7 +201,9 @@ def _joined(values: list, axis: int, stacks: bool):
             require(fits, "ragged tensors that are joined must have equally many rows")
         whole = _behind_each_other(values)
         places = call("Range", _gyre.convert(0, INT64), nrows * count, _gyre.convert(1, INT64))
-        order = call("Reshape", call("Transpose", call("Reshape", places, [count, -1]), [1, 0]), [-1])
+        order = call(
+            "Reshape", call("Transpose", call("Reshape", places, [count, -1]), [1, 0]), [-1]
+        )
         rows = gather(whole, order)
         pairs = RaggedTensor.from_uniform_row_length(rows, count, nrows)
         if stacks:
@@ -217,9 +221,11 @@ def _behind_each_other(values: list):
     """Joined along the first axis."""
     if not isinstance(values[0], RaggedTensor):
         return call("ConcatV2", values, 0) if len(values) > 1 else values[0]
-    lengths = call("ConcatV2", [one.row_lengths() for one in values], 0) if len(
-        values
-    ) > 1 else values[0].row_lengths()
+    lengths = (
+        call("ConcatV2", [one.row_lengths() for one in values], 0)
+        if len(values) > 1
+        else values[0].row_lengths()
+    )
     inner = _behind_each_other([one.values for one in values])
     return RaggedTensor.from_row_lengths(inner, lengths, validate=False)
 

@@ -21,6 +21,8 @@ class Rows:
 
     values: Any
     row_splits: Any
+    # Whether each row is known to be one value, as an axis of size 1 is made.
+    has_rows_of_one = False
 
     def __init__(self, values, row_splits):
         self.values, self.row_splits = values, row_splits
@@ -224,10 +226,11 @@ def _rows_aligned(operands: list) -> tuple[list, list]:
         values, rest = _rows_aligned([x.values for x in operands])
         return values, [first.row_splits, *rest]
     lengths = [_lengths_in(x) for x in operands]
-    ones = [_all_one(x, own) for x, own in zip(operands, lengths, strict=True)]
-    whole = lengths[0]
-    for own, is_one in zip(lengths[1:], _which_so_far(ones), strict=True):
-        whole = op("SelectV2", is_one, own, whole)
+    ones = [_is_of_size_1(x) for x in operands]
+    whole, so_far = lengths[0], ones[0]
+    for own, is_one in zip(lengths[1:], ones[1:], strict=True):
+        whole = _either(so_far, own, whole)
+        so_far = _both(so_far, is_one)
     splits = splits_of(whole)
     made = [
         _stretched(x, own, is_one, whole, splits)
@@ -237,13 +240,28 @@ def _rows_aligned(operands: list) -> tuple[list, list]:
     return values, [splits, *rest]
 
 
-def _which_so_far(ones: list) -> list:
-    """For each but the first: whether all before it have rows of one element."""
-    found, so_far = [], ones[0]
-    for one in ones[1:]:
-        found.append(so_far)
-        so_far = op("LogicalAnd", so_far, one)
-    return found
+def _either(condition, x, y):
+    """x or y, by a condition that is known or a tensor."""
+    return (
+        (x if condition else y) if isinstance(condition, bool) else op("SelectV2", condition, x, y)
+    )
+
+
+def _both(a, b):
+    if isinstance(a, bool):
+        return b if a else False
+    if isinstance(b, bool):
+        return a if b else False
+    return op("LogicalAnd", a, b)
+
+
+def _is_of_size_1(x):
+    """Whether the second axis is of size 1, and no ragged one: known, or a tensor."""
+    if isinstance(x, Rows):
+        return x.has_rows_of_one
+    if x._dims is not None and x._dims[1] is not None:
+        return x._dims[1] == 1
+    return op("Equal", op("Shape", x, out_type=INT64)[1], int64(1))
 
 
 def _lengths_in(x):
@@ -254,10 +272,6 @@ def _lengths_in(x):
     return op("BroadcastTo", shape[1], op("ExpandDims", shape[0], 0))
 
 
-def _all_one(x, lengths):
-    return op("All", op("Equal", lengths, int64(1)), [0])
-
-
 def _stretched(x, lengths, is_one, whole, splits):
     """The values of x in rows as long as those of the whole."""
     if isinstance(x, Rows):
@@ -266,14 +280,17 @@ def _stretched(x, lengths, is_one, whole, splits):
         dims = op("Shape", x, out_type=INT64)
         merged = op("ExpandDims", op("Mul", dims[0], dims[1]), 0)
         values = op("Reshape", x, op("ConcatV2", [merged, dims[2:]], 0))
+    if is_one is True:
+        return take(values, row_ids(whole))
+    if lengths is whole:
+        return values
     fits = op("All", op("Equal", lengths, whole), [0])
     if holds(fits):
         return values
     require(
-        op("LogicalOr", is_one, fits),
+        fits if is_one is False else op("LogicalOr", is_one, fits),
         "ragged tensors cannot be broadcast to each other: their rows are of different lengths",
     )
-    places = row_ids(whole)
-    if holds(is_one) is None:
-        places = op("SelectV2", is_one, places, count_to(splits[-1]))
-    return take(values, places)
+    if is_one is False:
+        return values
+    return take(values, _either(is_one, row_ids(whole), count_to(splits[-1])))

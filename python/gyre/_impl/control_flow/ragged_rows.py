@@ -15,7 +15,6 @@ from gyre._impl.composites.ragged_variants import (
 from gyre._impl.control_flow.branches import as_tensors
 from gyre._impl.spec import TensorSpec, type_spec_from_value
 
-
 _DENSE = TensorSpec(None)
 
 
@@ -40,9 +39,7 @@ def map_rows(map_fn, fn, elems, signature, **options):
         result = as_tensors(fn(row))
         wanted = _specs_of(result, signature)
         returned[:] = [nest.pack_sequence_as(result, wanted)]
-        leaves = [
-            _one(leaf, spec) for leaf, spec in zip(nest.flatten(result), wanted, strict=True)
-        ]
+        leaves = [_one(leaf, spec) for leaf, spec in zip(nest.flatten(result), wanted, strict=True)]
         return nest.pack_sequence_as(result, leaves)
 
     rows = nest.map_structure(

@@ -20,7 +20,7 @@ from gyre._impl.convert import call
 from gyre._impl.data import elements
 from gyre._impl.data.lookahead import Filter
 from gyre._impl.data.source import INFINITE, UNKNOWN, Source
-from gyre._impl.data.sources import INT64, int64
+from gyre._impl.data.sources import int64
 from gyre._impl.random import stateless_uniform, uniform
 from gyre._impl.spec import TensorSpec
 

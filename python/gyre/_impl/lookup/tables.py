@@ -21,8 +21,8 @@ _known = weakref.WeakValueDictionary()
 
 
 class KnownTable:
-    """What is known of a table behind an eager handle. initializer: None, or what has filled a table
-    that does not change; shape: of one value; is_static: whether it is filled once."""
+    """What is known of a table behind an eager handle. initializer: None, or what has filled a
+    table that does not change; shape: of one value; is_static: whether it is filled once."""
 
     def __init__(self, key_dtype, value_dtype, initializer=None, shape=(), is_static=True):
         self.key_dtype, self.value_dtype = key_dtype, value_dtype

@@ -117,8 +117,8 @@ def parse_sequence_example(
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Of a vector of serialized SequenceExamples: ({name: tensor} of their contexts, as
-    parse_example gives them; {name: tensor} of their feature lists, whose second axis are the steps;
-    {name: how many steps each has} of those that are dense).
+    parse_example gives them; {name: tensor} of their feature lists, whose second axis are the
+    steps; {name: how many steps each has} of those that are dense).
 
     sequence_features: FixedLenSequenceFeature, VarLenFeature or RaggedFeature.
     InvalidArgumentError for bytes that are none, and for features that do not fit."""

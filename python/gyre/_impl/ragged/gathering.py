@@ -119,9 +119,7 @@ def _wide(rows, like):
 
 
 @for_function(RaggedTensor, "gather")
-def gather(
-    function, params, indices, validate_indices=None, axis=None, batch_dims=0, name=None
-):
+def gather(function, params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
     """Slices of params along an axis, by index: either may be ragged."""
     params = params if isinstance(params, RaggedTensor) else _gyre.convert(params)
     indices = _indices_of(indices)
@@ -196,9 +194,7 @@ def dynamic_partition(function, data, partitions, num_partitions, name=None):
     if isinstance(partitions, RaggedTensor):
         if isinstance(data, RaggedTensor):
             _require_same_rows(data, partitions)
-            return dynamic_partition(
-                function, data.values, partitions.values, num_partitions, name
-            )
+            return dynamic_partition(function, data.values, partitions.values, num_partitions, name)
         raise ValueError("ragged partitions are for ragged data, which begins with their rows")
     if not isinstance(data, RaggedTensor):
         return function(data, partitions, num_partitions, name)

@@ -58,7 +58,9 @@ def split(function, value, num_or_size_splits, axis=0, num=None, name="split"):
     if sizes.ndim == 0:
         count = int(sizes)
         if axis > 0:
-            raise ValueError("split: a ragged axis is cut in pieces of given sizes, not in equal ones")
+            raise ValueError(
+                "split: a ragged axis is cut in pieces of given sizes, not in equal ones"
+            )
         total = static_value(value.nrows())
         if count < 1 or total is not None and int(total) % count:
             raise ValueError(f"split: {total} rows are no {count} equal pieces")

@@ -94,8 +94,8 @@ def reduce_logical(function, input_tensor, axis=None, keepdims=False, name=None)
 
 
 def _map(x, function):
-    return x.with_flat_values(function(x.flat_values)) if isinstance(x, RaggedTensor) else function(
-        x
+    return (
+        x.with_flat_values(function(x.flat_values)) if isinstance(x, RaggedTensor) else function(x)
     )
 
 
@@ -146,18 +146,14 @@ def reduce_variance(function, input_tensor, axis=None, keepdims=False, name=None
 @for_function(RaggedTensor, "reduce_std")
 def reduce_std(function, input_tensor, axis=None, keepdims=False, name=None):
     """The root of the variance along axes."""
-    return _map(
-        reduce_variance(function, input_tensor, axis, keepdims), lambda x: op("Sqrt", x)
-    )
+    return _map(reduce_variance(function, input_tensor, axis, keepdims), lambda x: op("Sqrt", x))
 
 
 @for_function(RaggedTensor, "reduce_euclidean_norm")
 def reduce_euclidean_norm(function, input_tensor, axis=None, keepdims=False, name=None):
     """The root of the sum of squares along axes."""
     squares = _map(input_tensor, lambda x: x * x)
-    return _map(
-        reduce(table.reduce_sum, squares, axis, keepdims), lambda x: op("Sqrt", x)
-    )
+    return _map(reduce(table.reduce_sum, squares, axis, keepdims), lambda x: op("Sqrt", x))
 
 
 @for_function(RaggedTensor, "reduce_logsumexp")
@@ -170,12 +166,18 @@ def reduce_logsumexp(function, input_tensor, axis=None, keepdims=False, name=Non
     shift = _map(_finite_largest(input_tensor, axes), lambda x: op("StopGradient", x))
     powers = applied(lambda x, most: op("Exp", x - most), input_tensor, shift)
     total = _map(reduce(table.reduce_sum, powers, axes, True), lambda x: op("Log", x))
-    whole = applied(lambda a, b: a + b, total, shift) if isinstance(
-        total, RaggedTensor
-    ) else total + shift
-    return whole if keepdims else reduce(table.reduce_sum, whole, axes) if isinstance(
-        whole, RaggedTensor
-    ) else table.reduce_sum(whole, axes)
+    whole = (
+        applied(lambda a, b: a + b, total, shift)
+        if isinstance(total, RaggedTensor)
+        else total + shift
+    )
+    return (
+        whole
+        if keepdims
+        else reduce(table.reduce_sum, whole, axes)
+        if isinstance(whole, RaggedTensor)
+        else table.reduce_sum(whole, axes)
+    )
 
 
 def _finite_largest(x, axes):
@@ -218,7 +220,11 @@ def log_softmax(function, logits, axis=None, name=None):
     axis = -1 if axis is None else axis
     if 0 in axes_of(logits, axis):
         return like_rows(function(logits.to_tensor(_LEAST), axis), logits)
-    return applied(lambda x, total: x - total, logits, reduce_logsumexp(table.reduce_logsumexp, logits, axis, True))
+    return applied(
+        lambda x, total: x - total,
+        logits,
+        reduce_logsumexp(table.reduce_logsumexp, logits, axis, True),
+    )
 
 
 @for_function(RaggedTensor, "reduce_join")

@@ -62,9 +62,7 @@ def segments(function, data, segment_ids, num_segments=None, name=None):
     return of_segments(_OPS[function.__name__], data, ids, to_int64(num_segments))
 
 
-@for_function(
-    RaggedTensor, "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_mean"
-)
+@for_function(RaggedTensor, "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_mean")
 def segment_means(function, data, segment_ids, num_segments=None, name=None):
     """Sums by segment, divided by how many there are, or by the root of that."""
     total = segments_of_sum(data, segment_ids, num_segments)

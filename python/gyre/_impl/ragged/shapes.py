@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gyre._impl.composites.composite import INT64, to_int64
+from gyre._impl.composites.composite import to_int64
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.ragged_indexing import with_axis
 from gyre._impl.composites.ragged_rows import (

@@ -141,7 +141,9 @@ class Signature:
 
     def concrete(self) -> ConcreteFunction:
         """What it runs, of the inputs in order of their names."""
-        specs = {name: TensorSpec(spec.shape, spec.dtype) for name, spec in _specs(self._inputs).items()}
+        specs = {
+            name: TensorSpec(spec.shape, spec.dtype) for name, spec in _specs(self._inputs).items()
+        }
         return self._run.get_concrete_function(specs)
 
     def __call__(self, *args, **kwargs) -> dict:
