@@ -18,7 +18,7 @@ uint64_t Mixed(uint64_t x) { return x ^ (x >> 47); }
 
 uint64_t Combined(uint64_t first, uint64_t second) {
   constexpr uint64_t kFactor = 0xc6a4a7935bd1e995U;
-  uint64_t result = first ^ (Mixed(second * kFactor) * kFactor);
+  uint64_t result = first ^ kFactor ^ (Mixed(second * kFactor) * kFactor);
   result *= kFactor;
   result = Mixed(result) * kFactor;
   return Mixed(result);
