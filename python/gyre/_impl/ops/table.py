@@ -69,12 +69,12 @@ def _for_composites(name: str, parameters: list[dict]) -> str:
     tensors = [one["name"] for one in parameters if one["kind"] == "tensor"]
     if not tensors:
         return ""
-    asked = " or ".join(f"type({one}) in COMPOSITES" for one in tensors)
-    rest = "".join(f", {one['name']}={one['name']}" for one in parameters[1:])
+    asked = " or ".join(f"class_of({one}) in COMPOSITES" for one in tensors)
+    rest = "".join(f", {one['name']!r}: {one['name']}" for one in parameters[1:])
     return (
         f"    if COMPOSITES and ({asked}):\n"
         f"        result = call_for({name!r}, {name}, ({parameters[0]['name']},), "
-        f"dict(name=name{rest}))\n"
+        f"{{'name': name{rest}}})\n"
         f"        if result is not NotImplemented:\n"
         f"            return result\n"
     )
@@ -88,6 +88,7 @@ def _make(name: str) -> Callable[..., _gyre.Tensor]:
     scope = {
         "COMPOSITES": COMPOSITES,
         "call_for": call_for,
+        "class_of": type,  # which parameters may be called
         "execute": _gyre.execute,
         "call_function": _gyre.call_function,
         "__name__": __name__,
