@@ -1,46 +1,20 @@
 """SequenceExamples. What is expected, TensorFlow 2.21 gives."""
 
-import struct
-
 import pytest
 
 import gyre
 
 
-def varint(n):
-    head = b""
-    while n > 127:
-        head, n = head + bytes([n & 127 | 128]), n >> 7
-    return head + bytes([n])
-
-
-def field(number, value):
-    return varint(number << 3 | 2) + varint(len(value)) + value
-
-
-def feature(values):
-    if not values:
-        return b""
-    if isinstance(values[0], bytes):
-        return field(1, b"".join(field(1, value) for value in values))
-    if isinstance(values[0], float):
-        return field(2, field(1, struct.pack(f"<{len(values)}f", *values)))
-    return field(3, field(1, b"".join(map(varint, values))))
-
-
-def entries(parts):
-    return b"".join(field(1, field(1, key) + field(2, value)) for key, value in parts.items())
-
-
-def sequence(context, lists):
-    lists = {key: b"".join(field(1, feature(s)) for s in steps) for key, steps in lists.items()}
-    return field(1, entries({k: feature(v) for k, v in context.items()})) + field(2, entries(lists))
-
-
-FIRST = sequence(
-    {b"n": [3], b"w": [b"x", b"y"]}, {b"t": [[1, 2], [3]], b"d": [[1.0, 2.0], [3.0, 4.0]]}
+# n: 3, w: ["x", "y"]; t: [[1, 2], [3]], d: [[1, 2], [3, 4]]. And n: 4; t: [[]], d: [[5, 6]],
+# e: [["q"], ["r", "s"]].
+FIRST = bytes.fromhex(
+    "0a1b0a0a0a016e12051a030a01030a0d0a017712080a060a01780a017912390a140a0174120f0a061a040a02"
+    "01020a051a030a01030a210a0164121c0a0c120a0a080000803f000000400a0c120a0a080000404000008040"
 )
-SECOND = sequence({b"n": [4]}, {b"t": [[]], b"d": [[5.0, 6.0]], b"e": [[b"q"], [b"r", b"s"]]})
+SECOND = bytes.fromhex(
+    "0a0c0a0a0a016e12051a030a010412360a070a017412020a000a130a0164120e0a0c120a0a080000a0400000"
+    "c0400a160a016512110a050a030a01710a080a060a01720a0173"
+)
 CONTEXT = {
     "n": gyre.io.FixedLenFeature([], gyre.int64),
     "w": gyre.io.VarLenFeature(gyre.string),
