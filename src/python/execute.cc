@@ -276,9 +276,39 @@ bool HoldsTensorsAt(nb::handle list, size_t depth, ListsWithout& without) {
   return false;
 }
 
+// How long each list is and what it holds, where lists differ in length: from the inputs, one
+// behind the other, that cannot be told. Attributes that are given stay.
+void SetListAttrs(const OpDef& op, const Inputs& inputs, AttrMap& attrs) {
+  const auto length_attr = [](const ArgDef& arg) {
+    return arg.type_list_attr.empty() ? arg.number_attr : arg.type_list_attr;
+  };
+  const ArgDef* first = nullptr;
+  bool may_differ = false;
+  for (const ArgDef& arg : op.inputs) {
+    if (!TakesList(arg)) continue;
+    may_differ |= first != nullptr && length_attr(arg) != length_attr(*first);
+    if (first == nullptr) first = &arg;
+  }
+  if (!may_differ) return;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const ArgDef& arg = op.inputs[i];
+    if (!TakesList(arg) || attrs.Has(length_attr(arg))) continue;
+    std::vector<DType> types;
+    for (const Input& input : inputs) {
+      if (input.formal == static_cast<int>(i)) types.push_back(input.dtype());
+    }
+    if (arg.type_list_attr.empty()) {
+      attrs.Set(arg.number_attr, static_cast<int64_t>(types.size()));
+    } else {
+      attrs.Set(arg.type_list_attr, std::move(types));
+    }
+  }
+}
+
 std::vector<nb::object> ExecuteFlat(const OpDef& op, Inputs inputs, AttrMap attrs,
                                     absl::string_view name) {
   TypeAttrs(op, attrs, inputs).Resolve();
+  SetListAttrs(op, inputs, attrs);
   if (const std::shared_ptr<GraphCore> graph = GraphFor(inputs))
     return ExecuteInGraph(op, graph, inputs, attrs, name);
   return ExecuteNow(op, inputs, std::move(attrs));

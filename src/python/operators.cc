@@ -105,7 +105,7 @@ nb::object RunNow(Op& op, const Tensor& a, const Tensor& b) {
 // Whether `value` leaves operators to its own reflected methods.
 bool IsForOthers(nb::handle value) {
   if (AsTensor(value) != nullptr || IsPythonNumber(value)) return false;
-  if (nb::hasattr(value, "__gyre_tensor__")) return false;
+  if (nb::hasattr(value, "__gyre_tensor__")) return nb::hasattr(value, "__gyre_reflects__");
   return nb::hasattr(value, "__gyre_operand__") || !MayBeTensor(value);
 }
 

@@ -55,7 +55,7 @@ std::vector<Case> SetCases() {
   };
 }
 
-std::vector<Case> OtherCases() {
+std::vector<Case> CopyCases() {
   const Tensor vector = Texts({kCount}), matrix = Texts({kSide, kSide}), one = Texts({});
   const Tensor sixteen = Texts({kSide}), cube = Texts({kCount, 1, 1});
   std::vector<int32_t> numbers(kCount);
@@ -200,10 +200,85 @@ std::vector<Case> OtherCases() {
   };
 }
 
+// The bytes of zlib's format that hold a text as it is, in blocks of at most 65,535 bytes.
+std::string Stored(const std::string& text) {
+  std::string bytes = "\x78\x01";
+  uint32_t a = 1, b = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t size = std::min<size_t>(text.size() - at, 65'535);
+    bytes.push_back(at + size == text.size() ? 1 : 0);
+    for (const size_t number : {size, ~size}) {
+      bytes.push_back(static_cast<char>(number & 255));
+      bytes.push_back(static_cast<char>(number >> 8 & 255));
+    }
+    for (const size_t end = at + size; at < end; ++at) {
+      bytes.push_back(text[at]);
+      a = (a + static_cast<uint8_t>(text[at])) % 65'521;
+      b = (b + a) % 65'521;
+    }
+  }
+  for (const uint32_t half : {b, a}) {
+    bytes.push_back(static_cast<char>(half >> 8));
+    bytes.push_back(static_cast<char>(half & 255));
+  }
+  return bytes;
+}
+
+// Of features and sparse tensors: a text in each of as many rows.
+std::vector<Case> FeatureCases() {
+  const Tensor vector = Texts({kCount});
+  std::vector<int64_t> rows, ends;
+  std::vector<std::string> stored;
+  for (int64_t i = 0; i < kCount; ++i) {
+    rows.insert(rows.end(), {i, 0});
+    ends.push_back(i);
+    stored.push_back(Stored(vector.values<std::string>()[i]));
+  }
+  ends.push_back(kCount);
+  const Tensor indices = Tensor::FromValues<int64_t>(rows, ShapeOf({kCount, 2}));
+  const Tensor shape = Tensor::Vector<int64_t>({kCount, 1});
+  const Tensor splits = Tensor::FromValues<int64_t>(ends, ShapeOf({kCount + 1}));
+  const std::vector<DType> text = {DType::kString}, none;
+  const AttrMap columns = Attrs({{"N", int64_t{1}}, {"sparse_types", text}, {"dense_types", none}});
+  AttrMap joined = columns;
+  joined.Set("hashed_output", false);
+  joined.Set("num_buckets", int64_t{0});
+  joined.Set("hash_key", int64_t{0});
+  joined.Set("out_type", DType::kString);
+  joined.Set("internal_type", DType::kString);
+  const Tensor serialized = (*EvaluateOp("SerializeManySparse", {indices, vector, shape}, {}))[0];
+  const AttrMap dtype = Attrs({{"dtype", DType::kString}});
+  return {
+      {"DecodeCompressed",
+       {Tensor::FromValues<std::string>(stored, ShapeOf({kCount}))},
+       Attrs({{"compression_type", std::string("ZLIB")}})},
+      {"DeserializeManySparse", {serialized}, dtype},
+      {"DeserializeSparse", {serialized}, dtype},
+      {"RaggedCross",
+       {vector, splits},
+       Attrs({{"Nsparse", int64_t{0}},
+              {"input_order", std::string("R")},
+              {"hashed_output", false},
+              {"num_buckets", int64_t{0}},
+              {"hash_key", int64_t{0}},
+              {"ragged_values_types", text},
+              {"ragged_splits_types", std::vector<DType>{DType::kInt64}},
+              {"sparse_values_types", none},
+              {"dense_types", none},
+              {"out_values_type", DType::kString},
+              {"out_row_splits_type", DType::kInt64}})},
+      {"SerializeManySparse", {indices, vector, shape}},
+      {"SerializeSparse", {indices, vector, shape}},
+      {"SparseCross", {indices, vector, shape}, joined},
+      {"SparseCrossV2", {indices, vector, shape, Tensor::Scalar<std::string>("")}, columns},
+  };
+}
+
 std::vector<Case> Cases() {
-  std::vector<Case> all = OtherCases();
-  for (Case& c : SetCases()) all.push_back(std::move(c));
-  return all;
+  std::vector<Case> cases = CopyCases();
+  for (auto* more : {&FeatureCases, &SetCases})
+    for (Case& each : more()) cases.push_back(std::move(each));
+  return cases;
 }
 
 int64_t TextIn(const std::vector<Tensor>& tensors) {
@@ -266,7 +341,9 @@ class CountingClock final : public Clock {
   mutable std::atomic<int64_t> looks_{0};
 };
 
-bool IsOneText(const std::string& op) { return op == "StringFormat" || op == "SerializeTensor"; }
+bool IsOneText(const std::string& op) {
+  return op == "StringFormat" || op == "SerializeTensor" || op == "SerializeSparse";
+}
 
 TEST(TextCharge, DeadlinesAreAskedForWhileTextIsCopied) {
   for (Case& each : Cases()) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
+from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.sparse import _rank, _require
 from gyre._impl.composites.sparse_parts import fill_empty_rows, reshape, retain
 from gyre._impl.composites.sparse_tensor import SparseTensor
@@ -13,6 +14,13 @@ from gyre._impl.ops import elementwise as e
 from gyre.nn.functional import embedding_lookup
 
 _INT64 = _gyre.as_dtype("int64")
+
+
+def _rows_and_values(x):
+    """The row of each value of a sparse or ragged matrix, and the values."""
+    if isinstance(x, RaggedTensor):
+        return x.value_rowids(), x.values
+    return call("GatherV2", _require(x).indices, 0, 1), x.values
 
 
 def embedding_lookup_sparse(
@@ -24,22 +32,21 @@ def embedding_lookup_sparse(
     name: str | None = None,
     allow_fast_lookup: bool = False,
 ) -> Tensor:
-    """Rows of `params`, of which sp_ids, a sparse matrix, names some in each row: combined
-    ("mean", "sqrtn" or "sum"), with weights if there are any."""
+    """Rows of `params`, of which sp_ids, a sparse or ragged matrix, names some in each row:
+    combined ("mean", "sqrtn" or "sum"), with weights if there are any."""
     del allow_fast_lookup
     combiner = combiner or "mean"
     if combiner not in ("mean", "sqrtn", "sum"):
         raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', not {combiner!r}")
-    sparse = _require(sp_ids)
-    rows = call("GatherV2", sparse.indices, 0, 1)
-    ids, place = calls("Unique", sparse.values, out_idx=_gyre.as_dtype("int32"))
+    rows, values = _rows_and_values(sp_ids)
+    ids, place = calls("Unique", values, out_idx=_gyre.as_dtype("int32"))
     embeddings = embedding_lookup(params, ids, max_norm)
     if sp_weights is None:
         op = {"mean": "SparseSegmentMean", "sqrtn": "SparseSegmentSqrtN"}.get(
             combiner, "SparseSegmentSum"
         )
         return call(op, embeddings, place, rows, name=name)
-    weights = e.cast(_require(sp_weights).values, embeddings.dtype)
+    weights = e.cast(_rows_and_values(sp_weights)[1], embeddings.dtype)
     gathered = call("GatherV2", embeddings, place, 0)
     rank = len(gathered._dims)
     wide = call("Reshape", weights, [-1] + [1] * (rank - 1))
@@ -50,6 +57,10 @@ def embedding_lookup_sparse(
     if combiner == "sqrtn":
         total = call("Sqrt", total)
     return call("DivNoNan", sums, total, name=name)
+
+
+def _as_sparse(x) -> SparseTensor:
+    return x.to_sparse() if isinstance(x, RaggedTensor) else _require(x)
 
 
 def safe_embedding_lookup_sparse(
@@ -64,8 +75,8 @@ def safe_embedding_lookup_sparse(
 ) -> Tensor:
     """As embedding_lookup_sparse; ids below 0 and weights that are not positive are left out. A row
     without any has the embedding of default_id, or (None) zeros."""
-    ids = _require(sparse_ids)
-    weights = None if sparse_weights is None else _require(sparse_weights)
+    ids = _as_sparse(sparse_ids)
+    weights = None if sparse_weights is None else _as_sparse(sparse_weights)
     if isinstance(embedding_weights, (list, tuple)):
         (embedding_weights,) = embedding_weights
     rank = _rank(ids)

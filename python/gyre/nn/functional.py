@@ -13,11 +13,13 @@ from gyre._impl.convert import (
     is_value,
     rank_of,
 )
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.ops.select import gather
 from gyre._impl.ops.table import clip_by_norm
 
 
+@takes_composites
 def dropout(
     x: TensorLike, rate, noise_shape: ShapeLike = None, seed=None, name: str | None = None
 ) -> Tensor:
@@ -39,6 +41,7 @@ def dropout(
     return call("SelectV2", kept, call("Mul", x, scale), call("ZerosLike", x), name=name)
 
 
+@takes_composites
 def embedding_lookup(
     params: TensorLike, ids: TensorLike, max_norm=None, name: str | None = None
 ) -> Tensor:

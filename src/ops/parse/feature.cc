@@ -70,12 +70,10 @@ bool ReadKind(absl::string_view message, Feature& feature) {
   return feature.count >= 0;
 }
 
-}  // namespace
-
-// Example { Features features = 1; }, Features { map<string, Feature> feature = 1; }
-bool FindFeatures(absl::string_view example, const FeatureNames& names,
-                  absl::Span<Feature> features) {
-  return ForFields(example, 1, [&](const Field& all) {
+// Calls `visit(key, value)` for each entry of the maps in a message's fields with this number.
+template <typename Visit>
+bool ForEntries(absl::string_view message, int number, const Visit& visit) {
+  return ForFields(message, number, [&](const Field& all) {
     if (all.type != Type::kBytes) return false;
     return ForFields(all.bytes, 1, [&](const Field& entry) {
       if (entry.type != Type::kBytes) return false;
@@ -86,9 +84,34 @@ bool FindFeatures(absl::string_view example, const FeatureNames& names,
         if (field.number == 1) key = field.bytes;
         if (field.number == 2) value = field.bytes;
       }
-      if (reader.is_malformed()) return false;
-      const auto it = names.find(key);
-      return it == names.end() || ReadKind(value, features[it->second]);
+      return !reader.is_malformed() && visit(key, value);
+    });
+  });
+}
+
+}  // namespace
+
+// Example { Features features = 1; }, Features { map<string, Feature> feature = 1; }
+bool FindFeatures(absl::string_view example, const FeatureNames& names,
+                  absl::Span<Feature> features) {
+  return ForEntries(example, 1, [&](absl::string_view key, absl::string_view value) {
+    const auto it = names.find(key);
+    return it == names.end() || ReadKind(value, features[it->second]);
+  });
+}
+
+// SequenceExample { Features context = 1; FeatureLists feature_lists = 2; }, FeatureLists {
+// map<string, FeatureList> feature_list = 1; }, FeatureList { repeated Feature feature = 1; }
+bool FindFeatureLists(absl::string_view example, const FeatureNames& names,
+                      absl::Span<std::vector<Feature>> lists, std::vector<bool>& is_there) {
+  return ForEntries(example, 2, [&](absl::string_view key, absl::string_view value) {
+    const auto it = names.find(key);
+    if (it == names.end()) return true;
+    std::vector<Feature>& steps = lists[it->second];
+    steps.clear();
+    is_there[it->second] = true;
+    return ForFields(value, 1, [&](const Field& step) {
+      return step.type == Type::kBytes && ReadKind(step.bytes, steps.emplace_back());
     });
   });
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -25,6 +26,11 @@ using FeatureNames = HashMap<absl::string_view, size_t>;
 // are no Example.
 bool FindFeatures(absl::string_view example, const FeatureNames& names,
                   absl::Span<Feature> features);
+
+// Appends the steps of the feature lists of a SequenceExample to `lists`, and says which there are;
+// the features of its context are found as those of an Example. False: these bytes are none.
+bool FindFeatureLists(absl::string_view example, const FeatureNames& names,
+                      absl::Span<std::vector<Feature>> lists, std::vector<bool>& is_there);
 
 // The values of a feature, of which there is room for `count`. Requirement: it has this type.
 void ReadFeature(const Feature& feature, std::string* values);

@@ -1,4 +1,6 @@
 // SerializeTensor, ParseTensor: tensors as the bytes of a TensorProto, and back.
+#include "ops/parse/tensor_bytes.h"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -38,45 +40,6 @@ enum : int {
   kUint32Val = 16,
   kUint64Val = 17,
 };
-
-absl::Status Serialize(KernelContext& ctx) {
-  const Tensor& t = ctx.input(0);
-  const bool is_text = t.dtype() == DType::kString;
-  if (!is_text && !IsTrivial(t.dtype())) {
-    return absl::UnimplementedError(
-        absl::StrCat("a tensor of ", DTypeName(t.dtype()), " cannot be serialized"));
-  }
-  int64_t size = 64 + 24 * int64_t{t.rank()};
-  if (is_text) {
-    for (const std::string& text : t.values<std::string>())
-      size += static_cast<int64_t>(text.size()) + 12;
-  } else {
-    size += static_cast<int64_t>(t.bytes());
-  }
-  GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, size));
-  std::string bytes;
-  bytes.reserve(static_cast<size_t>(size));
-  PutNumber(kDtype, static_cast<uint64_t>(t.dtype()), bytes);
-  std::string shape;
-  for (const int64_t d : t.shape().dims()) {
-    std::string dim;
-    if (d != 0) PutNumber(1, static_cast<uint64_t>(d), dim);  // defaults are not written
-    PutBytes(2, dim, shape);
-  }
-  PutBytes(kShape, shape, bytes);
-  if (is_text) {
-    int64_t i = 0;
-    for (const std::string& text : t.values<std::string>()) {
-      if (i++ % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
-      PutBytes(kStringVal, text, bytes);
-    }
-  } else if (t.num_elements() > 0) {
-    PutBytes(kContent, {static_cast<const char*>(t.raw_data()), t.bytes()}, bytes);
-  }
-  GYRE_ASSIGN_OR_RETURN(Tensor out, TextScalar(ctx, std::move(bytes)));
-  ctx.set_output(0, std::move(out));
-  return absl::OkStatus();
-}
 
 absl::Status NoTensor() {
   return absl::InvalidArgumentError("could not parse `serialized` as a tensor");
@@ -210,13 +173,46 @@ class ValueReader {
   size_t since_poll_ = 0;  // bytes of text
 };
 
-absl::Status Parse(KernelContext& ctx) {
-  if (ctx.input(0).rank() != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("serialized must be a scalar, but is of shape ",
-                                                   ctx.input(0).shape().ToString()));
+}  // namespace
+
+absl::StatusOr<std::string> BytesOfTensor(const KernelContext& ctx, const Tensor& t) {
+  const bool is_text = t.dtype() == DType::kString;
+  if (!is_text && !IsTrivial(t.dtype())) {
+    return absl::UnimplementedError(
+        absl::StrCat("a tensor of ", DTypeName(t.dtype()), " cannot be serialized"));
   }
-  const absl::string_view bytes = ctx.input(0).scalar<std::string>();
-  const DType dtype = ctx.output_dtype(0);
+  int64_t size = 64 + 24 * int64_t{t.rank()};
+  if (is_text) {
+    for (const std::string& text : t.values<std::string>())
+      size += static_cast<int64_t>(text.size()) + 12;
+  } else {
+    size += static_cast<int64_t>(t.bytes());
+  }
+  GYRE_RETURN_IF_ERROR(CheckStringBytes(ctx, size));
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(size));
+  PutNumber(kDtype, static_cast<uint64_t>(t.dtype()), bytes);
+  std::string shape;
+  for (const int64_t d : t.shape().dims()) {
+    std::string dim;
+    if (d != 0) PutNumber(1, static_cast<uint64_t>(d), dim);  // defaults are not written
+    PutBytes(2, dim, shape);
+  }
+  PutBytes(kShape, shape, bytes);
+  if (is_text) {
+    int64_t i = 0;
+    for (const std::string& text : t.values<std::string>()) {
+      if (i++ % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+      PutBytes(kStringVal, text, bytes);
+    }
+  } else if (t.num_elements() > 0) {
+    PutBytes(kContent, {static_cast<const char*>(t.raw_data()), t.bytes()}, bytes);
+  }
+  return bytes;
+}
+
+absl::StatusOr<Tensor> TensorOfBytes(const KernelContext& ctx, absl::string_view bytes,
+                                     DType dtype) {
   if (dtype != DType::kString && !IsTrivial(dtype)) {
     return absl::UnimplementedError(
         absl::StrCat("a tensor of ", DTypeName(dtype), " cannot be parsed"));
@@ -256,6 +252,25 @@ absl::Status Parse(KernelContext& ctx) {
     auto* flags = static_cast<uint8_t*>(out.mutable_raw_data());
     for (int64_t i = 0; i < out.num_elements(); ++i) flags[i] = flags[i] != 0 ? 1 : 0;
   }
+  return out;
+}
+
+namespace {
+
+absl::Status Serialize(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(std::string bytes, BytesOfTensor(ctx, ctx.input(0)));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, TextScalar(ctx, std::move(bytes)));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status Parse(KernelContext& ctx) {
+  if (ctx.input(0).rank() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("serialized must be a scalar, but is of shape ",
+                                                   ctx.input(0).shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(
+      Tensor out, TensorOfBytes(ctx, ctx.input(0).scalar<std::string>(), ctx.output_dtype(0)));
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }

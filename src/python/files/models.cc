@@ -64,6 +64,41 @@ nb::list Variables(const PyModel& self) {
   return result;
 }
 
+// [(handle, key dtype or None, value dtype or None, the handle as a tensor)]: what outlives runs
+// beside variables, which are tables mostly.
+nb::list Resources(const PyModel& self) {
+  const Session& session = self.model->session();
+  std::vector<const Node*> nodes;
+  std::vector<std::string> handles;
+  for (const Node& node : session.shared_program()->main().nodes) {
+    if (!node.inputs.empty() || node.op->traits.effect != Effect::kRead ||
+        node.signature.outputs.size() != 1 || node.signature.outputs[0].dtype != DType::kResource ||
+        node.op->traits.makes_variable) {
+      continue;
+    }
+    nodes.push_back(&node);
+    handles.push_back(absl::StrCat(node.name, ":0"));
+  }
+  nb::list result;
+  if (handles.empty()) return result;
+  absl::StatusOr<std::vector<Tensor>> tensors;
+  {
+    const nb::gil_scoped_release release;
+    tensors = self.model->session().Run({}, handles);
+  }
+  size_t i = 0;
+  for (Tensor& tensor : ValueOf(std::move(tensors))) {
+    const auto dtype_of = [&](absl::string_view attr) {
+      const DType* dtype = nodes[i]->attrs.Get<DType>(attr);
+      return dtype == nullptr ? nb::none() : nb::object(ToPython(*dtype));
+    };
+    result.append(nb::make_tuple(ToStr(handles[i]), dtype_of("key_dtype"), dtype_of("value_dtype"),
+                                 WrapEager(std::move(tensor))));
+    ++i;
+  }
+  return result;
+}
+
 nb::list AssetsOf(const PyModel& self) {
   nb::list paths;
   for (const std::string& path : self.model->assets()) paths.append(ToStr(path));
@@ -205,6 +240,7 @@ void BindModels(nb::module_& m) {
       .def("signatures", &Signatures)
       .def("variables", &Variables)
       .def("assets", &AssetsOf)
+      .def("resources", &Resources)
       .def("import_graph", &ImportModel, nb::arg("outputs"), nb::arg("inputs"))
       .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"))
       .def("assign_variables", &AssignVariables, nb::arg("values"))

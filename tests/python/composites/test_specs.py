@@ -151,20 +151,10 @@ def test_ragged_forms():
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
-def test_map_fn_of_composites_says_what_to_map_over(wrap):
-    ragged = gyre.ragged.constant([[1, 2], [3]])
+def test_map_fn_of_sparse_tensors_says_what_to_map_over(wrap):
     sparse = gyre.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 2])
-    with pytest.raises(TypeError, match=r"holds a RaggedTensor: map over gyre.range\(x.nrows"):
-        wrap(lambda x: gyre.map_fn(gyre.reduce_sum, x, fn_output_signature=gyre.int32))(ragged)
     with pytest.raises(TypeError, match="holds a SparseTensor: make it dense"):
         wrap(lambda x: gyre.map_fn(lambda row: row, x))(sparse)
-
-    def sums(x):
-        return gyre.map_fn(
-            lambda i: gyre.reduce_sum(x[i]), gyre.range(x.nrows()), fn_output_signature=gyre.int32
-        )
-
-    assert wrap(sums)(ragged).numpy().tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, gyre.function])
@@ -191,7 +181,7 @@ def test_operators_of_ragged_tensors(wrap):
 def test_ragged_tensors_that_do_not_compare():
     a, b = gyre.ragged.constant([[1, 2], [], [3]]), gyre.ragged.constant([[1], [2], [3]])
     for op in (operator.add, operator.eq):
-        with pytest.raises(ValueError, match="different lengths"):
+        with pytest.raises(gyre.errors.InvalidArgumentError, match="different lengths"):
             op(a, b)
     assert (a == None) is False and (a != None) is True  # noqa: E711
     with pytest.raises(TypeError, match="no truth value"):

@@ -100,4 +100,6 @@ def to_int64(value):
     """A number, list or tensor as an int64 tensor."""
     if isinstance(value, _gyre.Tensor):
         return value if value.dtype == INT64 else _gyre.execute("Cast", [value], {"DstT": INT64})[0]
+    if isinstance(value, (list, tuple)) and _gyre.holds_tensors(value):
+        return to_int64(_gyre.convert(value))
     return _gyre.convert(value, INT64)

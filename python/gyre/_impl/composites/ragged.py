@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import itertools
-import operator
 
 from gyre import _gyre
-from gyre._impl import errors, nest
-from gyre._impl.annotations import Any
+from gyre._impl import nest
+from gyre._impl.composites import ragged_indexing
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
+from gyre._impl.composites.ragged_operators import Operators
+from gyre._impl.composites.ragged_rows import (
+    all_splits,
+    count_to,
+    innermost,
+    int64,
+    lengths_of,
+    op,
+    row_ids,
+    splits_of,
+    with_innermost,
+)
 from gyre._impl.composites.sparse_tensor import SparseTensor
+from gyre._impl.dispatch import composite
 from gyre._impl.dtypes import DTypeLike
-from gyre._impl.ops.table import reduce_max, repeat, unsorted_segment_sum
+from gyre._impl.ops.table import reduce_max, unsorted_segment_sum
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec, TypeSpec
 from gyre._impl.tracing.rows import Items
 from gyre._impl.unsupported import refuse
 
 
-def _count_to(limit):
-    """0, 1, … before `limit`, as int64."""
-    return _gyre.execute("Range", [_gyre.convert(0, INT64), limit, _gyre.convert(1, INT64)])[0]
-
-
-class RaggedTensor:
+@composite("gyre._impl.ragged.functions")
+class RaggedTensor(Operators):
     """Rows of different lengths: `values`, cut at `row_splits` (int64, from 0 to the number of
     values). The values may be ragged themselves."""
 
     values: _gyre.Tensor | RaggedTensor
     row_splits: _gyre.Tensor
     __gyre_operand__ = True
-    # Operators of numpy's arrays leave these to it.
-    __array_priority__ = 100
-
-    def __init__(self, values, row_splits):
-        self.values, self.row_splits = values, row_splits
 
     @classmethod
     def from_row_splits(cls, values, row_splits, name=None, validate=True):
@@ -50,22 +53,45 @@ class RaggedTensor:
     @classmethod
     def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
         """Row i has row_lengths[i] values."""
-        int64 = _gyre.as_dtype("int64")
-        lengths = to_int64(row_lengths)
-        sums = _gyre.execute("Cumsum", [lengths, _gyre.convert(0)])[0]
-        splits = _gyre.execute("ConcatV2", [[_gyre.convert([0], int64), sums], 0])[0]
+        return cls.from_row_splits(values, splits_of(to_int64(row_lengths)), validate=validate)
+
+    @classmethod
+    def from_row_starts(cls, values, row_starts, name=None, validate=True):
+        """Row i begins with value row_starts[i]."""
+        values = values if isinstance(values, RaggedTensor) else _gyre.convert(values)
+        end = op("ExpandDims", _count(values), 0)
+        splits = op("ConcatV2", [to_int64(row_starts), end], 0)
         return cls.from_row_splits(values, splits, validate=validate)
+
+    @classmethod
+    def from_row_limits(cls, values, row_limits, name=None, validate=True):
+        """Row i ends before value row_limits[i]."""
+        splits = op("ConcatV2", [_gyre.convert([0], INT64), to_int64(row_limits)], 0)
+        return cls.from_row_splits(values, splits, validate=validate)
+
+    @classmethod
+    def from_uniform_row_length(
+        cls, values, uniform_row_length, nrows=None, validate=True, name=None
+    ):
+        """Rows of one length. nrows: how many there are, where that length is 0."""
+        values = values if isinstance(values, RaggedTensor) else _gyre.convert(values)
+        length = to_int64(uniform_row_length)
+        if nrows is None:
+            nrows = op("FloorDiv", _count(values), op("Maximum", length, int64(1)))
+        return cls.from_row_splits(
+            values, op("Mul", count_to(to_int64(nrows) + 1), length), validate=validate
+        )
 
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         """Value i is in row value_rowids[i]; these must not decrease."""
         ids = to_int64(value_rowids)
         if nrows is None:
-            last = _gyre.execute("ConcatV2", [[_gyre.convert([-1], INT64), ids], 0])[0][-1]
+            last = op("ConcatV2", [_gyre.convert([-1], INT64), ids], 0)[-1]
             nrows = last + 1
-        ones = _gyre.execute("OnesLike", [ids])[0]
+        ones = op("OnesLike", ids)
         return cls.from_row_lengths(
-            values, unsorted_segment_sum(ones, ids, nrows), validate=validate
+            values, unsorted_segment_sum(ones, ids, to_int64(nrows)), validate=validate
         )
 
     @classmethod
@@ -77,25 +103,79 @@ class RaggedTensor:
         return result
 
     @classmethod
-    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None):
-        """The rows of a tensor, or of each its first lengths[i] elements. UnimplementedError for
-        paddings and other ragged ranks."""
-        if padding is not None or ragged_rank != 1:
-            raise errors.UnimplementedError(
-                None, None, "from_tensor takes neither a padding nor a ragged_rank"
-            )
-        if lengths is not None:
-            tensor = _gyre.convert(tensor)
-            size = _gyre.execute("Shape", [tensor], {"out_type": INT64})[0][1]
-            columns = _count_to(size)
-            kept = columns < _gyre.execute("ExpandDims", [to_int64(lengths), 1])[0]
-            places = _gyre.execute("Where", [kept])[0]
-            values = _gyre.execute("GatherNd", [tensor, places])[0]
-            return cls.from_row_lengths(values, lengths)
+    def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
+        """Rows of these lengths, the outermost first."""
+        result = flat_values
+        for lengths in reversed(list(nested_row_lengths)):
+            result = cls.from_row_lengths(result, lengths, validate=validate)
+        return result
+
+    @classmethod
+    def from_nested_value_rowids(
+        cls, flat_values, nested_value_rowids, nested_nrows=None, name=None, validate=True
+    ):
+        """By the rows in which values are, the outermost first."""
+        ids = list(nested_value_rowids)
+        counts = [None] * len(ids) if nested_nrows is None else list(nested_nrows)
+        result = flat_values
+        for rows, count in zip(reversed(ids), reversed(counts), strict=True):
+            result = cls.from_value_rowids(result, rows, count, validate=validate)
+        return result
+
+    @classmethod
+    def from_tensor(
+        cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype=None
+    ):
+        """The rows of a tensor. lengths: of each row its first lengths[i] elements; a list of such
+        vectors, for several axes. padding: without what each row ends with that equals it.
+        ragged_rank: how many axes become ragged. ValueError where these contradict each other."""
+        del row_splits_dtype
         tensor = _gyre.convert(tensor)
-        count, length = (int(d) for d in tensor._dims[:2])
-        flat = _gyre.execute("Reshape", [tensor, [count * length, *map(int, tensor._dims[2:])]])[0]
-        return cls.from_row_lengths(flat, [length] * count)
+        if tensor._dims is None:
+            raise ValueError("from_tensor takes a tensor of known rank")
+        if lengths is not None and padding is not None:
+            raise ValueError("from_tensor takes lengths or a padding, not both")
+        nested = isinstance(lengths, (list, tuple)) and any(
+            isinstance(one, (list, tuple, _gyre.Tensor)) and getattr(one, "_dims", None) != ()
+            for one in lengths
+        )
+        levels = list(lengths) if nested else None
+        ragged_rank = len(levels) if levels else ragged_rank
+        if not 0 < ragged_rank < len(tensor._dims):
+            raise ValueError(
+                f"from_tensor: ragged_rank is {ragged_rank}, and must lie between 1 and the rank "
+                f"of the tensor, {len(tensor._dims)}, less 1"
+            )
+        if levels:
+            return cls._from_levels(tensor, levels)
+        shape = op("Shape", tensor, out_type=INT64)
+        flat = _merged(tensor, ragged_rank - 1)
+        if padding is not None:
+            lengths = _unpadded_lengths(flat, padding)
+        if lengths is None:
+            size = op("BroadcastTo", shape[ragged_rank], op("Shape", flat, out_type=INT64)[:1])
+            inner = cls(_merged(flat, 1), splits_of(size))
+        else:
+            inner = cls._shortened(flat, to_int64(lengths))
+        for axis in range(ragged_rank - 1, 0, -1):
+            count = op("Prod", shape[:axis], [0])
+            inner = cls(inner, op("Mul", count_to(count + 1), shape[axis]))
+        return inner
+
+    @classmethod
+    def _from_levels(cls, tensor, levels: list):
+        result = cls._shortened(tensor, to_int64(levels[0]))
+        if len(levels) == 1:
+            return result
+        return result.with_values(cls._from_levels(result.values, levels[1:]))
+
+    @classmethod
+    def _shortened(cls, tensor, lengths):
+        """Of each row of a tensor its first elements."""
+        shape = op("Shape", tensor, out_type=INT64)
+        lengths = op("Maximum", op("Minimum", lengths, shape[1]), int64(0))
+        kept = count_to(shape[1]) < op("ExpandDims", lengths, 1)
+        return cls(op("GatherNd", tensor, op("Where", kept)), splits_of(lengths))
 
     def consumers(self):
         """Of a session's graph: the operations that take the values or where rows begin."""
@@ -109,13 +189,12 @@ class RaggedTensor:
     @property
     def flat_values(self):
         """The innermost values: a tensor."""
-        return self.values.flat_values if isinstance(self.values, RaggedTensor) else self.values
+        return innermost(self)
 
     @property
     def nested_row_splits(self):
         """The row splits of all ragged axes, outermost first."""
-        inner = self.values.nested_row_splits if isinstance(self.values, RaggedTensor) else ()
-        return (self.row_splits, *inner)
+        return tuple(all_splits(self))
 
     @property
     def ragged_rank(self):
@@ -137,34 +216,82 @@ class RaggedTensor:
         dtype = _gyre.as_dtype(out_type or "int64")
         return _gyre.execute("Size", [self.row_splits], {"out_type": dtype})[0] - 1
 
+    def get_shape(self):
+        """As far as it is known."""
+        return self.shape
+
+    @property
+    def uniform_row_length(self):
+        """None: rows may have different lengths, even if they have not."""
+        return None
+
     def row_lengths(self, axis=1, name=None):
-        """How long each row is. NotImplementedError for other axes than 1."""
-        refuse(
-            axis != 1,
-            f"axis={axis!r}",
-            "rows are counted along axis 1; take row_lengths() of .values",
-        )
-        return self.row_splits[1:] - self.row_splits[:-1]
+        """How long each row is; of a deeper axis, ragged."""
+        axis = int(axis)
+        if axis == 0:
+            return self.nrows()
+        if axis == 1:
+            return lengths_of(self)
+        if isinstance(self.values, RaggedTensor):
+            return self.with_values(self.values.row_lengths(axis - 1))
+        shape = op("Shape", self.values, out_type=INT64)
+        return self.with_values(op("BroadcastTo", shape[axis - 1], shape[: axis - 1]))
+
+    def nested_row_lengths(self, name=None):
+        """How long the rows of all ragged axes are, outermost first."""
+        inner = self.values.nested_row_lengths() if isinstance(self.values, RaggedTensor) else ()
+        return (lengths_of(self), *inner)
 
     def value_rowids(self, name=None):
         """For each of the values the row in which it is."""
-        return repeat(_count_to(self.nrows()), self.row_lengths())
+        return row_ids(lengths_of(self))
+
+    def nested_value_rowids(self, name=None):
+        """The same for all ragged axes, outermost first."""
+        inner = self.values.nested_value_rowids() if isinstance(self.values, RaggedTensor) else ()
+        return (self.value_rowids(), *inner)
+
+    def merge_dims(self, outer_axis, inner_axis):
+        """The axes from one to another as a single one. ValueError unless they follow each other
+        in this order."""
+        rank = self.shape.rank
+        outer, inner = (a + rank if a < 0 and rank else a for a in (outer_axis, inner_axis))
+        if not 0 <= outer <= inner or rank is not None and inner >= rank:
+            raise ValueError(f"merge_dims: there are no axes {outer_axis} to {inner_axis}")
+        if outer == inner:
+            return self
+        if outer > 1:
+            return self.with_values(
+                self.values.merge_dims(outer - 1, inner - 1)
+                if isinstance(self.values, RaggedTensor)
+                else _merged_axes(self.values, outer - 1, inner - 1)
+            )
+        if outer == 1 and isinstance(self.values, RaggedTensor):
+            splits = op("GatherV2", self.values.row_splits, self.row_splits, 0)
+            return RaggedTensor(self.values.values, splits).merge_dims(1, inner - 1)
+        if outer == 1:
+            size = op("Prod", op("Shape", self.values, out_type=INT64)[1:inner], [0])
+            return RaggedTensor(_merged_axes(self.values, 0, inner - 1), self.row_splits * size)
+        if not isinstance(self.values, RaggedTensor):
+            return _merged_axes(self.values, 0, inner - 1)
+        return self.values if inner == 1 else self.values.merge_dims(0, inner - 1)
 
     def row_limits(self, name=None):
         """Where each row ends."""
         return self.row_splits[1:]
 
-    def bounding_shape(self, axis=None, name=None):
+    def bounding_shape(self, axis=None, name=None, out_type=None):
         """The number of rows and the length of the longest; the sizes of the values' other axes."""
         zero = _gyre.convert([0], INT64)
-        longest = reduce_max(_gyre.execute("ConcatV2", [[self.row_lengths(), zero], 0])[0])
+        longest = reduce_max(op("ConcatV2", [self.row_lengths(), zero], 0))
         if isinstance(self.values, RaggedTensor):
             rest = self.values.bounding_shape()[1:]
         else:
-            rest = _gyre.execute("Shape", [self.values], {"out_type": INT64})[0][1:]
-        head = _gyre.execute("Pack", [[self.nrows(), longest]], {"axis": 0})[0]
-        shape = _gyre.execute("ConcatV2", [[head, rest], 0])[0]
-        return shape if axis is None else shape[axis]
+            rest = op("Shape", self.values, out_type=INT64)[1:]
+        shape = op("ConcatV2", [op("Pack", [self.nrows(), longest]), rest], 0)
+        if out_type is not None and _gyre.as_dtype(out_type) != INT64:
+            shape = op("Cast", shape, DstT=_gyre.as_dtype(out_type))
+        return shape if axis is None else op("GatherV2", shape, axis, 0)
 
     def to_tensor(self, default_value=None, name=None, shape=None):
         """A dense tensor: shorter rows are filled up with default_value (0)."""
@@ -232,27 +359,21 @@ class RaggedTensor:
 
     def with_flat_values(self, new_values):
         """The same rows of other innermost values."""
-        if isinstance(self.values, RaggedTensor):
-            return RaggedTensor(self.values.with_flat_values(new_values), self.row_splits)
-        return RaggedTensor(new_values, self.row_splits)
+        return with_innermost(self, new_values)
+
+    def with_row_splits_dtype(self, dtype):
+        """The same: row splits are int64. NotImplementedError for another type."""
+        refuse(_gyre.as_dtype(dtype) != INT64, f"dtype={dtype!r}", "row splits are int64")
+        return self
 
     def __getitem__(self, index):
-        if isinstance(index, tuple):
-            first, *rest = index
-            row = self[first]
-            return row if not rest else row[rest[0] if len(rest) == 1 else tuple(rest)]
-        if isinstance(index, slice):
-            raise TypeError("slices of a RaggedTensor's rows are not supported; index single rows")
-        after = index + 1
-        if isinstance(index, int) and index < 0:
-            index, after = index - 1, index
-        return self.values[self.row_splits[index] : self.row_splits[after]]
+        return ragged_indexing.part(self, index)
 
     def _gyre_rows(self):
         def count():
             return _gyre.execute("Cast", [self.nrows()], {"DstT": _gyre.as_dtype("int32")})[0]
 
-        return Items(count, lambda i: self.values[self.row_splits[i] : self.row_splits[i + 1]])
+        return Items(count, self.__getitem__)
 
     def to_list(self):
         """Nested Python lists. Of eager tensors."""
@@ -263,109 +384,6 @@ class RaggedTensor:
             else self.values.numpy().tolist()
         )
         return [inner[a:b] for a, b in itertools.pairwise(splits)]
-
-    def _map(self, fn):
-        return self.with_flat_values(fn(self.flat_values))
-
-    def _with(self, op, other):
-        self._require_rows_of(other)
-        return self._map(lambda values: op(values, _flat(other)))
-
-    def _require_rows_of(self, other) -> None:
-        """ValueError where its rows are known to be of other lengths than another's."""
-        if isinstance(other, RaggedTensor):
-            mine, theirs = self.nested_row_splits, other.nested_row_splits
-            if len(mine) != len(theirs) or any(
-                _known_to_differ(a, b) for a, b in zip(mine, theirs, strict=True)
-            ):
-                raise ValueError("the rows of two RaggedTensors are of different lengths")
-
-    def __add__(self, other):
-        return self._with(operator.add, other)
-
-    def __sub__(self, other):
-        return self._with(operator.sub, other)
-
-    def __mul__(self, other):
-        return self._with(operator.mul, other)
-
-    def __truediv__(self, other):
-        return self._with(operator.truediv, other)
-
-    __radd__, __rmul__ = __add__, __mul__
-
-    def __rsub__(self, other):
-        return self._map(lambda values: other - values)
-
-    def __rtruediv__(self, other):
-        return self._map(lambda values: other / values)
-
-    def __pow__(self, other):
-        return self._with(operator.pow, other)
-
-    def __gt__(self, other):
-        return self._with(operator.gt, other)
-
-    def __lt__(self, other):
-        return self._with(operator.lt, other)
-
-    def __ge__(self, other):
-        return self._with(operator.ge, other)
-
-    def __le__(self, other):
-        return self._with(operator.le, other)
-
-    def __eq__(self, other):
-        """Of each value whether it is equal: ragged. (False for None; where tensors are compared by
-        identity, as TensorFlow 1 does, so are these.)"""
-        return self._compared(operator.eq, other, self is other)
-
-    def __ne__(self, other):
-        return self._compared(operator.ne, other, self is not other)
-
-    __hash__ = object.__hash__
-
-    def _compared(self, op, other, by_identity: bool):
-        if other is None:
-            return by_identity
-        made = op(self.flat_values, _flat(other))
-        if not isinstance(made, _gyre.Tensor):
-            return by_identity
-        self._require_rows_of(other)
-        return self.with_flat_values(made)
-
-    def __bool__(self):
-        raise TypeError("a RaggedTensor has no truth value: reduce it, or ask for its nrows()")
-
-    def __floordiv__(self, other):
-        return self._with(operator.floordiv, other)
-
-    def __rfloordiv__(self, other):
-        return self._map(lambda values: other // values)
-
-    def __mod__(self, other):
-        return self._with(operator.mod, other)
-
-    def __rmod__(self, other):
-        return self._map(lambda values: other % values)
-
-    def __and__(self, other):
-        return self._with(operator.and_, other)
-
-    def __or__(self, other):
-        return self._with(operator.or_, other)
-
-    def __xor__(self, other):
-        return self._with(operator.xor, other)
-
-    def __invert__(self):
-        return self._map(operator.invert)
-
-    def __abs__(self):
-        return self._map(abs)
-
-    def __neg__(self):
-        return self._map(lambda values: -values)
 
     @property
     def _type_spec(self) -> RaggedTensorSpec:
@@ -385,11 +403,35 @@ class RaggedTensor:
         return f"<gyre.RaggedTensor {self.to_list()}>"
 
 
+class RaggedRowSpec(TensorSpec):
+    """Tensors that are rows of a ragged one: of other sizes from one to the next."""
+
+    __slots__ = ()
+
+    @property
+    def ragged_rank(self) -> int:
+        """How many axes are ragged: none."""
+        return 0
+
+
 class RaggedTensorSpec(CompositeSpec):
     """RaggedTensors of a shape and dtype, with `ragged_rank` ragged axes (by default all but the
-    first). row_splits_dtype must be int64: ValueError otherwise."""
+    first). With none it describes tensors, as rows of a RaggedTensor are. row_splits_dtype must be
+    int64: ValueError otherwise."""
 
     __slots__ = ("_ragged_rank",)
+
+    def __new__(
+        cls,
+        shape=None,
+        dtype: DTypeLike = "float32",
+        ragged_rank=None,
+        row_splits_dtype="int64",
+        flat_values_spec=None,
+    ):
+        if ragged_rank == 0 or ragged_rank is None and TensorShape(shape).rank in (0, 1):
+            return RaggedRowSpec(shape, dtype)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -408,10 +450,11 @@ class RaggedTensorSpec(CompositeSpec):
             if self._shape.rank is None:
                 raise ValueError("RaggedTensorSpec needs a ragged_rank, or a shape of known rank")
             ragged_rank = self._shape.rank - 1
-        if ragged_rank < 1:
+        rank = self._shape.rank
+        if ragged_rank < 0 or rank is not None and ragged_rank >= rank:
             raise ValueError(
-                f"ragged_rank must be at least 1 here, but is {ragged_rank}: describe "
-                f"what has no ragged axis by a TensorSpec"
+                f"ragged_rank must be at least 0 and less than the rank of {self._shape}, but is "
+                f"{ragged_rank}"
             )
         self._ragged_rank = ragged_rank
 
@@ -458,59 +501,35 @@ def _check_splits(splits: list, values) -> None:
         raise ValueError(f"row_splits must end with the number of values, {size}, not {splits[-1]}")
 
 
-def _known_to_differ(a, b) -> bool:
-    if a is b or a.is_symbolic or b.is_symbolic:
-        return False
-    return a.numpy().tolist() != b.numpy().tolist()
-
-
-def _flat(other):
-    return other.flat_values if isinstance(other, RaggedTensor) else other
-
-
-def ragged_constant(
-    pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=None
-) -> Any:
-    """A RaggedTensor of nested Python lists, as deep as they are nested; NotImplementedError for
-    another ragged_rank, an inner_shape, or splits that are not int64."""
-    refuse(inner_shape is not None, "inner_shape", "all dimensions of nested lists are ragged")
-    refuse(
-        row_splits_dtype is not None and _gyre.as_dtype(row_splits_dtype).name != "int64",
-        f"row_splits_dtype={row_splits_dtype!r}",
-        "row_splits are int64",
+def _count(values):
+    """How many values there are: int64."""
+    return (
+        values.nrows()
+        if isinstance(values, RaggedTensor)
+        else op("Shape", values, out_type=INT64)[0]
     )
-    try:
-        depth = _depth(pylist, nest.Walk(pylist, False))
-    except RecursionError:
-        raise RecursionError("the lists are nested too deep, or contain themselves") from None
-    refuse(
-        ragged_rank is not None and ragged_rank != depth,
-        f"ragged_rank={ragged_rank}",
-        f"lists that are nested {depth + 1} deep have {depth} ragged dimensions",
-    )
-    if depth == 0:
-        return _gyre.convert(pylist, dtype and _gyre.as_dtype(dtype))
-    return _ragged(list(pylist), depth, dtype and _gyre.as_dtype(dtype))
 
 
-def _depth(rows, walk):
-    """How many levels of lists lie within `rows`."""
-    walk.visit(rows)
-    inner = [_depth(row, walk) for row in rows if isinstance(row, (list, tuple))]
-    return 1 + max(inner) if inner else 0
+def _merged_axes(tensor, outer: int, inner: int):
+    """A tensor with the axes from one to another as a single one."""
+    shape = op("Shape", tensor, out_type=INT64)
+    size = op("ExpandDims", op("Prod", shape[outer : inner + 1], [0]), 0)
+    return op("Reshape", tensor, op("ConcatV2", [shape[:outer], size, shape[inner + 1 :]], 0))
 
 
-def _ragged(rows, depth, dtype):
-    lengths = [len(row) for row in rows]
-    inner = [x for row in rows for x in row]
-    if depth > 1:
-        values = _ragged(inner, depth - 1, dtype)
-    else:
-        values = _gyre.convert(inner, dtype or (None if inner else _gyre.as_dtype("float32")))
-    splits = [0]
-    for length in lengths:
-        splits.append(splits[-1] + length)
-    return RaggedTensor(values, _gyre.convert(splits, _gyre.as_dtype("int64")))
+def _merged(tensor, axes: int):
+    """A tensor whose first axis is its first one and `axes` more."""
+    return tensor if axes == 0 else _merged_axes(tensor, 0, axes)
+
+
+def _unpadded_lengths(tensor, padding):
+    """How many elements are left of each row without those at its end that are the padding."""
+    differs = op("NotEqual", tensor, _gyre.convert(padding, tensor.dtype))
+    if len(tensor._dims) > 2:
+        differs = op("Any", differs, list(range(2, len(tensor._dims))))
+    size = op("Shape", tensor, out_type=INT64)[1]
+    ends = op("Cast", differs, DstT=INT64) * (count_to(size) + 1)
+    return op("Maximum", op("Max", ends, [1]), int64(0))
 
 
 nest.register_composite(

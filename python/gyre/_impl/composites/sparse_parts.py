@@ -209,6 +209,50 @@ def map_values(op, *args, **kwargs) -> Any:
     return found[0].with_values(op(*bare, **named))
 
 
+def serialize(sp_input, out_type: DTypeLike = "string", name: str | None = None) -> Tensor:
+    """A sparse tensor as three texts: a vector of them."""
+    sparse = _require(sp_input)
+    return call(
+        "SerializeSparse",
+        sparse.indices,
+        sparse.values,
+        sparse.dense_shape,
+        out_type=_gyre.as_dtype(out_type),
+        name=name,
+    )
+
+
+def serialize_many(sp_input, out_type: DTypeLike = "string", name: str | None = None) -> Tensor:
+    """The rows of a sparse tensor as three texts each: a matrix of them."""
+    sparse = _require(sp_input)
+    return call(
+        "SerializeManySparse",
+        sparse.indices,
+        sparse.values,
+        sparse.dense_shape,
+        out_type=_gyre.as_dtype(out_type),
+        name=name,
+    )
+
+
+def deserialize_many(
+    serialized_sparse: TensorLike,
+    dtype: DTypeLike,
+    rank: int | None = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """The sparse tensors that rows of three texts say, as the rows of one. rank: of each of them,
+    if it is known."""
+    texts = convert_to_tensor(serialized_sparse, "string")
+    indices, values, shape = calls(
+        "DeserializeManySparse", texts, dtype=_gyre.as_dtype(dtype), name=name
+    )
+    if rank is not None and shape.is_symbolic:
+        indices.set_shape([None, rank + 1])
+        shape.set_shape([rank + 1])
+    return SparseTensor.of_parts(indices, values, shape)
+
+
 def _segments(op: str, data, indices, segment_ids, num_segments, name) -> Tensor:
     data = convert_to_tensor(data)
     indices, segment_ids = convert_to_tensor(indices), convert_to_tensor(segment_ids)

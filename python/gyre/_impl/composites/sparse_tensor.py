@@ -5,6 +5,7 @@ import operator
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.composites.composite import INT64, ByValues, CompositeSpec, to_int64
+from gyre._impl.dispatch import composite
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec, TypeSpec
@@ -12,6 +13,7 @@ from gyre._impl.spec import TensorSpec, TypeSpec
 _CWISE = {operator.mul: "SparseDenseCwiseMul", operator.truediv: "SparseDenseCwiseDiv"}
 
 
+@composite("gyre._impl.composites.sparse_functions")
 class SparseTensor(ByValues):
     """`values` at `indices` ([n, rank], int64) of a tensor of shape `dense_shape` ([rank],
     int64)."""

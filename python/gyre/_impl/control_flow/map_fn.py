@@ -7,6 +7,9 @@ from collections.abc import Callable
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.annotations import Any
+from gyre._impl.composites.ragged import RaggedTensor
+from gyre._impl.composites.ragged_variants import VARIANT, encoded
+from gyre._impl.control_flow import ragged_rows
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.dtypes import with_article
@@ -28,8 +31,10 @@ def map_fn(
 ) -> Any:
     """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked.
 
-    elems: a structure of tensors with equally many rows: ValueError otherwise. fn gets the same
-    structure of rows, and returns any structure of tensors.
+    elems: a structure of tensors, ragged ones too, with equally many rows: ValueError otherwise. fn
+    gets the same structure of rows, and returns any structure of tensors. What it returns of ragged
+    rows is ragged in the result, unless fn_output_signature says that it is not; a RaggedTensorSpec
+    there makes rows of different sizes ragged.
     fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns
     others. back_prop=False: no gradient goes through.
     swap_memory, infer_shape: for TensorFlow's sake. Values are where they are, and rows are
@@ -49,6 +54,16 @@ def map_fn(
     fn = callable_of(fn, "fn")
     signature = fn_output_signature if fn_output_signature is not None else dtype
     elems = as_tensors(elems)
+    if ragged_rows.are_in(elems) or ragged_rows.are_in(signature):
+        return ragged_rows.map_rows(
+            map_fn,
+            fn,
+            elems,
+            signature,
+            parallel_iterations=parallel_iterations,
+            name=name,
+            memory=memory,
+        )
     rows = rows_of(elems)
     window, options = window_of(parallel_iterations), memory_option(memory)
     if _gyre.current_graph() is None:
@@ -58,8 +73,8 @@ def map_fn(
 
 
 _INSTEAD = {
-    "RaggedTensor": "map over gyre.range(x.nrows()), and take x[i] there, or compute on "
-    "x.flat_values, which x.with_flat_values puts in their place",
+    "RaggedTensor": "gyre.map_fn takes it; here compute on x.flat_values, which "
+    "x.with_flat_values puts in their place",
     "SparseTensor": "make it dense, with gyre.sparse.to_dense, or compute on its values",
     "IndexedSlices": "make it dense, with gyre.convert_to_tensor",
 }
@@ -139,8 +154,13 @@ def run_rows(fn, elems, rows, signature=None):
     """map_fn without a graph."""
     count = rows[0]._dims[0]
     results = []
+    # Variants have no zeros, which the gradient of an index would put beside that of the row.
+    apart = [
+        _gyre.execute("Unpack", [row], {"num": count}) if row.dtype == VARIANT else row
+        for row in rows
+    ]
     for i in range(count):
-        row = nest.pack_sequence_as(elems, [row[i] for row in rows], True)
+        row = nest.pack_sequence_as(elems, [row[i] for row in apart], True)
         results.append(_typed(as_tensors(fn(row)), signature))
     if not results:
         return nest.map_structure(
@@ -162,6 +182,9 @@ def _results_of(fn, elems, rows):
 
 
 def _empty(part):
+    if _gyre.as_dtype(getattr(part, "dtype", part)) == VARIANT:
+        none = _gyre.convert([], _gyre.as_dtype("float32"))
+        return encoded(RaggedTensor(none, _gyre.convert([0], _gyre.as_dtype("int64"))), True)
     dims = [d or 0 for d in (getattr(part, "_dims", None) or ())]
     return (
         _gyre.convert([], _gyre.as_dtype(getattr(part, "dtype", part)))

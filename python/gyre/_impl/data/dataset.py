@@ -49,7 +49,6 @@ _INSTEAD = {
     "save": "numpy.save, of as_numpy_iterator",
     "load": "from_tensor_slices of what numpy.load gives",
     "snapshot": "cache() keeps elements in memory",
-    "ragged_batch": "padded_batch",
     "rebatch": "unbatch, then batch",
     "ignore_errors": "filter what would fail",
     "rejection_resample": "filter by a random number",
@@ -246,6 +245,24 @@ class Dataset(Source):
         _check_calls(num_parallel_calls, "num_parallel_calls")
         size = whole(batch_size, "batch_size")
         batches = Batch(self, size)
+        return Dataset(WholeBatches(batches, self, size) if drop_remainder else batches)
+
+    def ragged_batch(
+        self,
+        batch_size,
+        drop_remainder=False,
+        row_splits_dtype="int64",
+        name: str | None = None,
+    ) -> Dataset:
+        """As batch, of elements whose sizes differ: tensors that have axes become rows of
+        RaggedTensors. NotImplementedError for row splits that are not int64."""
+        refuse(
+            _gyre.as_dtype(row_splits_dtype).name != "int64",
+            f"row_splits_dtype={row_splits_dtype!r}",
+            "row splits are int64",
+        )
+        size = whole(batch_size, "batch_size")
+        batches = Batch(self, size, ragged=True)
         return Dataset(WholeBatches(batches, self, size) if drop_remainder else batches)
 
     def padded_batch(

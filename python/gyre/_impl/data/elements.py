@@ -63,7 +63,13 @@ def refined(element, spec):
             return tensor
         return call("EnsureShape", tensor, shape=list(leaf._dims))
 
-    return nest.map_structure(refine, element, spec, expand_composites=True)
+    leaves = zip(
+        nest.flatten(element, expand_composites=True),
+        nest.flatten(spec, expand_composites=True),
+        strict=True,
+    )
+    refined = [refine(tensor, leaf) for tensor, leaf in leaves]
+    return nest.pack_sequence_as(element, refined, expand_composites=True)
 
 
 def arguments_of(element) -> tuple:

@@ -4,6 +4,9 @@ import itertools
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.composites import ragged_rows
+from gyre._impl.composites.ragged import RaggedTensor
+from gyre._impl.composites.ragged_variants import spec_of_rows
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.host_function import py_function
 from gyre._impl.convert import call, convert_to_tensor, is_value
@@ -40,6 +43,12 @@ class Single(Source):
         return self._element, state + 1
 
 
+def _spec_of_rows(t):
+    if isinstance(t, RaggedTensor):
+        return spec_of_rows(t)
+    return TensorSpec(None if t._dims is None else t._dims[1:], t.dtype)
+
+
 class Rows(Source):
     """The rows of tensors along axis 0."""
 
@@ -51,26 +60,24 @@ class Rows(Source):
         if not flat:
             raise ValueError("from_tensor_slices needs at least one tensor")
         for tensor in flat:
-            if not isinstance(tensor, _gyre.Tensor):
+            if not isinstance(tensor, (_gyre.Tensor, RaggedTensor)):
                 raise TypeError(f"from_tensor_slices takes tensors, not {type(tensor).__name__}s")
-            if tensor._dims == ():
+            if tensor.shape.rank == 0:
                 raise ValueError(
                     "from_tensor_slices needs tensors of at least one dimension: a "
                     "scalar has no rows"
                 )
-        counts = {t._dims[0] for t in flat if t._dims} - {None}
+        counts = {ragged_rows.known_count(t) for t in flat} - {None}
         if len(counts) > 1:
             raise ValueError(f"the tensors must have equally many rows, but have {sorted(counts)}")
-        spec = nest.map_structure(
-            lambda t: TensorSpec(None if t._dims is None else t._dims[1:], t.dtype), self._tensors
-        )
+        spec = nest.map_structure(_spec_of_rows, self._tensors)
         super().__init__(spec, counts.pop() if counts else UNKNOWN)
         self._first = flat[0]
 
     def _count(self):
         if self.length >= 0:
             return int64(self.length)
-        return call("Shape", self._first, out_type=INT64)[0]
+        return ragged_rows.count_of(self._first)
 
     def begin(self):
         return int64(0)
@@ -79,7 +86,10 @@ class Rows(Source):
         return state < self._count(), state
 
     def pull(self, state):
-        row = nest.map_structure(lambda t: call("GatherV2", t, state, 0), self._tensors)
+        row = nest.map_structure(
+            lambda t: t[state] if isinstance(t, RaggedTensor) else call("GatherV2", t, state, 0),
+            self._tensors,
+        )
         return row, state + 1
 
     def pull_block(self, state, size):

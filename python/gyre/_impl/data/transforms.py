@@ -4,6 +4,15 @@ from typing import Any
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.composites.ragged import RaggedTensorSpec
+from gyre._impl.composites.ragged_rows import count_of
+from gyre._impl.composites.ragged_variants import (
+    VARIANT,
+    decoded,
+    encoded,
+    is_ragged,
+    spec_of_stacked,
+)
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.control_flow.tensor_array import TensorArray
 from gyre._impl.control_flow.while_loop import while_loop
@@ -11,7 +20,7 @@ from gyre._impl.convert import call
 from gyre._impl.data import elements
 from gyre._impl.data.lookahead import Filter
 from gyre._impl.data.source import INFINITE, UNKNOWN, Source
-from gyre._impl.data.sources import INT64, int64
+from gyre._impl.data.sources import int64
 from gyre._impl.random import stateless_uniform, uniform
 from gyre._impl.spec import TensorSpec
 
@@ -201,7 +210,7 @@ class Zip(Source):
         taken = [
             part.pull_block(inner, size) for part, inner in zip(self._parts, state, strict=True)
         ]
-        counts = [call("Shape", nest.flatten(block)[0], out_type=INT64)[0] for block, _ in taken]
+        counts = [count_of(nest.flatten(block)[0]) for block, _ in taken]
         shortest = counts[0]
         for count in counts[1:]:
             shortest = call("Minimum", shortest, count)
@@ -258,42 +267,45 @@ class Concatenate(Source):
 
 
 class Batch(Source):
-    """Up to `size` elements as the rows of one; the last may have fewer."""
+    """Up to `size` elements as the rows of one; the last may have fewer. `ragged`: those of
+    tensors, whose sizes may differ, are ragged. Ragged elements are so in any case."""
 
-    def __init__(self, source, size):
-        elements.tensors_only(source.element_spec, "batch")
+    def __init__(self, source, size, ragged: bool = False):
+        self._specs = [
+            _as_row(leaf) if ragged else leaf for leaf in nest.flatten(source.element_spec)
+        ]
+        for leaf in self._specs:
+            if not is_ragged(leaf):
+                elements.tensors_only(leaf, "batch")
         self._source, self._size = source, size
+        self._by_block = source.blocks and not ragged
         known = size if isinstance(size, int) else None
         if known is not None and known < 1:
             raise ValueError(f"batch_size must be positive, but is {known}")
         length = source.length
         if length >= 0:
             length = UNKNOWN if known is None else -(-length // known)
-        spec = nest.map_structure(
-            lambda leaf: TensorSpec(
-                None if leaf._dims is None else (None, *leaf._dims), leaf.dtype
-            ),
-            source.element_spec,
-        )
-        super().__init__(spec, length)
+        spec = [spec_of_stacked(leaf) for leaf in self._specs]
+        super().__init__(nest.pack_sequence_as(source.element_spec, spec), length)
         self.begin, self.advance = source.begin, source.advance
 
     def pull(self, state):
-        if self._source.blocks:
+        if self._by_block:
             element, state = self._source.pull_block(state, int64(self._size))
             return elements.refined(element, self.element_spec), state
         size = int64(self._size)
         capacity = call("Cast", size, DstT=_gyre.as_dtype("int32"))
         rows = [
             TensorArray(leaf.dtype, capacity, dynamic_size=True, element_shape=leaf._dims)
-            for leaf in nest.flatten(self._source.element_spec)
+            for leaf in (TensorSpec([], VARIANT) if is_ragged(one) else one for one in self._specs)
         ]
 
         def step(count, more, state, rows):
             element, state = self._source.pull(state)
             at = call("Cast", count, DstT=_gyre.as_dtype("int32"))
             rows = [
-                row.write(at, leaf) for row, leaf in zip(rows, nest.flatten(element), strict=True)
+                row.write(at, encoded(leaf) if is_ragged(spec) else leaf)
+                for row, leaf, spec in zip(rows, nest.flatten(element), self._specs, strict=True)
             ]
             more, state = cond(
                 count + 1 < size, lambda: self._source.advance(state), lambda: (_no(), state)
@@ -305,8 +317,19 @@ class Batch(Source):
         )
         count = call("Cast", count, DstT=_gyre.as_dtype("int32"))
         indices = call("Range", _gyre.convert(0), count, _gyre.convert(1))
-        element = nest.pack_sequence_as(self.element_spec, [row.gather(indices) for row in rows])
+        stacked = [
+            decoded(row.gather(indices), spec, 1) if is_ragged(spec) else row.gather(indices)
+            for row, spec in zip(rows, self._specs, strict=True)
+        ]
+        element = nest.pack_sequence_as(self.element_spec, stacked)
         return elements.refined(element, self.element_spec), state
+
+
+def _as_row(leaf):
+    """The spec of a tensor of any size, for one of a tensor with axes."""
+    if is_ragged(leaf) or not isinstance(leaf, TensorSpec) or leaf.shape.rank == 0:
+        return leaf
+    return RaggedTensorSpec(leaf.shape, leaf.dtype, 0)
 
 
 class WholeBatches(Source):
@@ -316,8 +339,12 @@ class WholeBatches(Source):
         self._batches, self._size = batches, size
         known = size if isinstance(size, int) else None
         spec = nest.map_structure(
-            lambda leaf: TensorSpec(
-                None if leaf._dims is None else (known, *leaf._dims[1:]), leaf.dtype
+            lambda leaf: (
+                leaf
+                if is_ragged(leaf)
+                else TensorSpec(
+                    None if leaf._dims is None else (known, *leaf._dims[1:]), leaf.dtype
+                )
             ),
             self._batches.element_spec,
         )
@@ -328,7 +355,7 @@ class WholeBatches(Source):
         self._whole = Filter(self._batches, self._is_whole)
 
     def _is_whole(self, element):
-        rows = call("Shape", nest.flatten(element)[0], out_type=INT64)[0]
+        rows = count_of(nest.flatten(element)[0])
         return call("Equal", rows, int64(self._size))
 
     def begin(self):

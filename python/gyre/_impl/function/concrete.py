@@ -95,6 +95,10 @@ class ConcreteFunction(_gyre.QuietCallable):
             self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
         )
 
+    def run_in_graph(self, tensors, captured):
+        """Adds a call to the current graph, with these in the place of the captured inputs."""
+        return self._pack(self.replay([*tensors, *captured]))
+
     def run_tuple(self, tensors):
         """As run, of eager tensors in a tuple while no graph is current: the quick way."""
         if self.captured_inputs:

@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.image.shapes import at_least_3d
 from gyre._impl.ops.elementwise import cast, saturate_cast
@@ -27,6 +28,7 @@ def _number(value, dtype):
     return convert_to_tensor(value, dtype)
 
 
+@takes_composites
 def convert_image_dtype(
     image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
@@ -124,6 +126,7 @@ yuv_to_rgb = _by_matrix(
 )
 
 
+@takes_composites
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
     """Images with delta, in parts of the whole range, added to each pixel."""
     image = convert_to_tensor(image)
@@ -140,6 +143,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
     return convert_image_dtype(changed, kind, saturate=True)
 
 
+@takes_composites
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> Tensor:
     """gain · pixel ** gamma: darker for a gamma above 1, lighter below."""
     image = convert_to_tensor(image)

@@ -97,6 +97,18 @@ class TextFileInitializer(TableInitializerBase):
             "offset": int(value_index_offset),
         }
 
+    @property
+    def path(self) -> str:
+        """Of the file."""
+        if isinstance(self._filename, _gyre.Tensor):
+            return os.fsdecode(self._filename.numpy())
+        return self._filename
+
+    @property
+    def attrs(self) -> dict:
+        """Of the op that reads it."""
+        return dict(self._attrs)
+
     def initialize(self, table):
         """Fills a table from the file."""
         return table._act(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 
 from gyre import _gyre
 from gyre._impl.annotations import TensorLike
@@ -15,6 +16,28 @@ from gyre._impl.module import Module
 from gyre._impl.shape import TensorShape
 
 _counter = itertools.count()
+# By the id of an eager handle, what is known of the table: key and value dtype, how it is filled.
+_known = weakref.WeakValueDictionary()
+
+
+class KnownTable:
+    """What is known of a table behind an eager handle. initializer: None, or what has filled a
+    table that does not change; shape: of one value; is_static: whether it is filled once."""
+
+    def __init__(self, key_dtype, value_dtype, initializer=None, shape=(), is_static=True):
+        self.key_dtype, self.value_dtype = key_dtype, value_dtype
+        self.initializer, self.shape, self.is_static = initializer, shape, is_static
+
+
+def note_table(handle, key_dtype, value_dtype, **more) -> KnownTable:
+    """Says what stands behind a handle, as long as the result lives."""
+    known = _known[handle.id] = KnownTable(key_dtype, value_dtype, **more)
+    return known
+
+
+def table_of(handle) -> KnownTable | None:
+    """What is known of the table behind a handle; None: it is none."""
+    return _known.get(handle.id)
 
 
 def _of_values(keys, dtype, look_up):
@@ -127,6 +150,12 @@ class StaticHashTable(LookupInterface):
         else:
             with _gyre.init_scope():
                 self._init_op = initializer.initialize(self)
+            self._note = note_table(
+                self._resource_handle,
+                self._key_dtype,
+                self._value_dtype,
+                initializer=initializer,
+            )
 
     @property
     def default_value(self):
@@ -200,6 +229,14 @@ class MutableHashTable(_Mutable):
         else:
             super().__init__(
                 "MutableHashTableOfTensors", key_dtype, value_dtype, name, value_shape=dims._dims
+            )
+        if not self._resource_handle.is_symbolic:
+            self._note = note_table(
+                self._resource_handle,
+                self._key_dtype,
+                self._value_dtype,
+                shape=dims._dims,
+                is_static=False,
             )
 
 

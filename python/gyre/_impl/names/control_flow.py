@@ -63,5 +63,5 @@ NAMES = {
         )
     },
     "RaggedTensor": "gyre._impl.composites.ragged:RaggedTensor",
-    "ragged.constant": "gyre._impl.composites.ragged:ragged_constant",
+    "ragged.constant": "gyre._impl.composites.ragged_lists:ragged_constant",
 }

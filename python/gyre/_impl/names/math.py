@@ -26,6 +26,8 @@ _SEGMENTS = (
 NAMES = {
     **{f"math.{name}": f"{_I}elementwise:{name}" for name in _ELEMENTWISE},
     **{name: f"{_I}elementwise:{name}" for name in _TOP},
+    "dtypes.complex": _I + "elementwise:complex",
+    "dtypes.saturate_cast": _I + "elementwise:saturate_cast",
     **{f"math.{name}": f"{_I}reductions:{name}" for name in _REDUCTIONS},
     **{f"math.{name}": f"{_I}segments:{name}" for name in _SEGMENTS},
 }

@@ -9,11 +9,13 @@ _FEATURES = (
     "RaggedFeature",
 )
 _EXAMPLES = ("parse_example", "parse_single_example")
-_RAW = ("decode_raw", "decode_csv", "parse_tensor", "encode_base64")
+_SEQUENCES = ("parse_sequence_example", "parse_single_sequence_example")
+_RAW = ("decode_raw", "decode_csv", "parse_tensor", "encode_base64", "decode_compressed")
 _PARTS = {
     **{name: f"{_P}features:{name}" for name in _FEATURES},
     **{name: f"{_P}examples:{name}" for name in _EXAMPLES},
     **{name: f"{_P}raw:{name}" for name in _RAW},
+    **{name: f"{_P}sequences:{name}" for name in _SEQUENCES},
 }
 NAMES = {
     **{f"io.{name}": place for name, place in _PARTS.items()},

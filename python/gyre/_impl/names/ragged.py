@@ -9,5 +9,8 @@ NAMES = {
         "segment_ids_to_row_splits",
         "boolean_mask",
         "stack",
+        "stack_dynamic_partitions",
     )
 }
+NAMES["ragged.cross"] = "gyre._impl.composites.crosses:ragged_cross"
+NAMES["ragged.cross_hashed"] = "gyre._impl.composites.crosses:ragged_cross_hashed"

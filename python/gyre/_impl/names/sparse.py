@@ -25,6 +25,11 @@ NAMES = {
     **{f"sets.{name}": f"gyre._impl.composites.sets:{name}" for name in _SETS},
     **{f"compat.v1.sets.set_{name}": f"gyre._impl.composites.sets:{name}" for name in _SETS},
     **{f"sparse.{name}": _P + name for name in _PARTS},
+    "sparse.cross": "gyre._impl.composites.crosses:sparse_cross",
+    "sparse.cross_hashed": "gyre._impl.composites.crosses:sparse_cross_hashed",
+    "io.serialize_sparse": _P + "serialize",
+    "io.serialize_many_sparse": _P + "serialize_many",
+    "io.deserialize_many_sparse": _P + "deserialize_many",
     "sparse.reduce_max": "gyre._impl.composites.sparse:reduce_max",
     "nn.embedding_lookup_sparse": "gyre.nn.embedding:embedding_lookup_sparse",
     "nn.safe_embedding_lookup_sparse": "gyre.nn.embedding:safe_embedding_lookup_sparse",
@@ -40,6 +45,14 @@ NAMES = {
             ("softmax", "softmax"),
             ("to_indicator", "to_indicator"),
             ("transpose", "transpose"),
+        )
+    },
+    **{
+        f"compat.v1.{old}": _P + new
+        for old, new in (
+            ("serialize_sparse", "serialize"),
+            ("serialize_many_sparse", "serialize_many"),
+            ("deserialize_many_sparse", "deserialize_many"),
         )
     },
 }

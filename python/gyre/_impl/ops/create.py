@@ -16,6 +16,7 @@ from gyre._impl.convert import (
     same_dtype,
     static_value,
 )
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.tracing import ranges
@@ -110,6 +111,7 @@ def eye(
     )
 
 
+@takes_composites
 def one_hot(
     indices: TensorLike,
     depth: TensorLike,

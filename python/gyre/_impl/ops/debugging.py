@@ -6,8 +6,10 @@ from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.dispatch import takes_composites
 
 
+@takes_composites
 def check_numerics(tensor: TensorLike, message, name: str | None = None) -> Tensor:
     """The tensor. InvalidArgumentError, beginning with the message, if it holds NaN or infinity."""
     return call("CheckNumerics", convert_to_tensor(tensor), message=message, name=name)

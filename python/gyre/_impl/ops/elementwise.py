@@ -6,14 +6,17 @@ from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor, same_dtype
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.dtypes import DTypeLike
 
 
+@takes_composites
 def logical_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Whether just one of x and y is true. Shapes broadcast."""
     return call("NotEqual", *same_dtype([x, y], _gyre.as_dtype("bool")), name=name)
 
 
+@takes_composites
 def add_n(inputs: TensorLike, name: str | None = None) -> Tensor:
     """The sum of a list of tensors of one shape and dtype."""
     if not isinstance(inputs, (list, tuple)):
@@ -34,6 +37,7 @@ def accumulate_n(
     return add_n(inputs, name)
 
 
+@takes_composites
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tensor:
     """The complex number of two real parts: complex64 of float32, complex128 of float64."""
     real, imag = same_dtype([real, imag])
@@ -41,6 +45,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> Tens
     return call("Complex", real, imag, Tout=out, name=name)
 
 
+@takes_composites
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """x as numbers of another type: floating to integer rounds towards zero, complex to real drops
     the imaginary part, numbers to bool ask whether they are not 0."""
@@ -49,6 +54,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     return x if x.dtype == dtype else call("Cast", x, DstT=dtype, name=name)
 
 
+@takes_composites
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """As cast, but what does not fit becomes the least or greatest number of the type."""
     value, dtype = convert_to_tensor(value), _gyre.as_dtype(dtype)

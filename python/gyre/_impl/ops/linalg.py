@@ -16,6 +16,7 @@ from gyre._impl.convert import (
     same_dtype,
     within_rank,
 )
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops import create, reshape, table
 from gyre._impl.ops import elementwise as e
@@ -25,6 +26,7 @@ eye = create.eye
 matrix_transpose = reshape.matrix_transpose
 
 
+@takes_composites
 def matmul(
     a: TensorLike,
     b: TensorLike,

@@ -16,16 +16,19 @@ from gyre._impl.convert import (
     same_dtype,
     static_value,
 )
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.select import Unique, UniqueWithCounts
 from gyre._impl.shape import TensorShape
 
 
+@takes_composites
 def identity(input: TensorLike, name: str | None = None) -> Tensor:
     """A tensor of the same value."""
     return call("Identity", convert_to_tensor(input), name=name)
 
 
+@takes_composites
 def identity_n(input, name: str | None = None) -> list[Tensor]:
     """A list of tensors of the same values, there once all of them are."""
     return _gyre.execute("IdentityN", [[convert_to_tensor(x) for x in input]], {}, name)
@@ -47,11 +50,13 @@ def shape_n(input, out_type: DTypeLike = "int32", name: str | None = None) -> li
     return [call("Shape", x, out_type=_gyre.as_dtype(out_type), name=name) for x in values]
 
 
+@takes_composites
 def size(input: TensorLike, out_type: DTypeLike = "int32", name: str | None = None) -> Tensor:
     """The number of elements: a scalar."""
     return call("Size", convert_to_tensor(input), out_type=_gyre.as_dtype(out_type), name=name)
 
 
+@takes_composites
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """The number of dimensions: an int32 scalar."""
     return call("Rank", convert_to_tensor(input), name=name)
@@ -85,6 +90,7 @@ def matrix_transpose(a: TensorLike, name: str | None = None, conjugate: bool = F
     return transpose(a, [*range(rank - 2), rank - 1, rank - 2], conjugate, name)
 
 
+@takes_composites
 def concat(values: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """Tensors joined along an axis; all other sizes are equal."""
     if not isinstance(values, (list, tuple)):
@@ -94,6 +100,7 @@ def concat(values: TensorLike, axis: TensorLike, name: str | None = None) -> Ten
     return call_list("ConcatV2", values, axis, name=name)
 
 
+@takes_composites
 def stack(values: TensorLike, axis: TensorLike = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape along a new axis."""
     if not isinstance(values, (list, tuple)):
@@ -126,6 +133,7 @@ def unstack(
     return calls("Unpack", value, num=num, axis=axis, name=name)
 
 
+@takes_composites
 def split(
     value: TensorLike,
     num_or_size_splits,
@@ -210,6 +218,7 @@ def unique_with_counts(
     )
 
 
+@takes_composites
 def dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions, name: str | None = None
 ) -> list[Tensor]:

@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor
+from gyre._impl.dispatch import takes_composites
 
 
 def _counts(data, segment_ids, num_segments):
@@ -25,6 +26,7 @@ def _counts(data, segment_ids, num_segments):
     return count
 
 
+@takes_composites
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:
@@ -34,6 +36,7 @@ def unsorted_segment_mean(
     return call("RealDiv", total, _counts(data, segment_ids, num_segments), name=name)
 
 
+@takes_composites
 def unsorted_segment_sqrt_n(
     data: TensorLike, segment_ids: TensorLike, num_segments: TensorLike, name: str | None = None
 ) -> Tensor:

@@ -15,6 +15,7 @@ from gyre._impl.convert import (
     same_dtype,
     within_rank,
 )
+from gyre._impl.dispatch import takes_composites
 
 
 class TopK(NamedTuple):
@@ -39,6 +40,7 @@ class UniqueWithCounts(NamedTuple):
     count: _gyre.Tensor
 
 
+@takes_composites
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -96,6 +98,7 @@ def strided_slice(
     )
 
 
+@takes_composites
 def where(
     condition: TensorLike,
     x: TensorLike | None = None,

@@ -5,18 +5,22 @@ from __future__ import annotations
 from gyre._gyre import Tensor
 from gyre._impl.annotations import TensorLike
 from gyre._impl.convert import call, call_list, convert_to_tensor
+from gyre._impl.dispatch import takes_composites
 
 
+@takes_composites
 def join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Tensor:
     """Strings joined element by element; scalars are joined to every element."""
     return call_list("StringJoin", inputs, separator=separator, name=name)
 
 
+@takes_composites
 def length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """The number of bytes, or with unit "UTF8_CHAR" of characters, of each string: int32."""
     return call("StringLength", input, unit=unit, name=name)
 
 
+@takes_composites
 def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:
     """Whether each string as a whole matches a regular expression, in the syntax of RE2: bool."""
     if isinstance(pattern, (str, bytes)):
@@ -24,6 +28,7 @@ def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = 
     return call("RegexFullMatch", input, pattern, name=name)
 
 
+@takes_composites
 def regex_replace(
     input: TensorLike,
     pattern: TensorLike,

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gyre import _gyre
+from gyre._impl.dispatch import COMPOSITES, call_for
 
 
 def _own(names: list[str]) -> str:
@@ -63,11 +64,31 @@ def _parameter(info: dict) -> str:
     return f"{info['name']}: {kind!r}{default}, "
 
 
+def _for_composites(name: str, parameters: list[dict]) -> str:
+    """Lines that leave composites among the tensors to what is there for them."""
+    tensors = [one["name"] for one in parameters if one["kind"] == "tensor"]
+    if not tensors:
+        return ""
+    asked = " or ".join(f"class_of({one}) in COMPOSITES" for one in tensors)
+    rest = "".join(f", {one['name']!r}: {one['name']}" for one in parameters[1:])
+    return (
+        f"    if COMPOSITES and ({asked}):\n"
+        f"        result = call_for({name!r}, {name}, ({parameters[0]['name']},), "
+        f"{{'name': name{rest}}})\n"
+        f"        if result is not NotImplemented:\n"
+        f"            return result\n"
+    )
+
+
 def _make(name: str) -> Callable[..., _gyre.Tensor]:
     parameters, result, call, documentation = _describe(name)
     takes = "".join(map(_parameter, parameters)) + "name: 'str | None' = None"
-    source = f"def {name}({takes}) -> {result!r}:\n    return {call}\n"
+    guard = _for_composites(name, parameters)
+    source = f"def {name}({takes}) -> {result!r}:\n{guard}    return {call}\n"
     scope = {
+        "COMPOSITES": COMPOSITES,
+        "call_for": call_for,
+        "class_of": type,  # which parameters may be called
         "execute": _gyre.execute,
         "call_function": _gyre.call_function,
         "__name__": __name__,

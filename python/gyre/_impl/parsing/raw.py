@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.dtypes import DTypeLike
 
 
@@ -67,6 +68,21 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
     )
 
 
+@takes_composites
 def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
     """Each text in web-safe base64."""
     return call("EncodeBase64", convert_to_tensor(input, "string"), pad=pad, name=name)
+
+
+@takes_composites
+def decode_compressed(
+    bytes: TensorLike, compression_type: str = "", name: str | None = None
+) -> Tensor:
+    """The bytes that ZLIB or GZIP, which compression_type says, has compressed; with "" as they
+    are."""
+    return call(
+        "DecodeCompressed",
+        convert_to_tensor(bytes, "string"),
+        compression_type=compression_type,
+        name=name,
+    )

@@ -5,7 +5,9 @@ import os
 from gyre import _gyre
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
+from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import function
+from gyre._impl.lookup.tables import note_table
 from gyre._impl.module import Module
 from gyre._impl.saved_model.assets import mark_as_asset
 from gyre._impl.shape import TensorShape
@@ -43,6 +45,9 @@ class LoadedModel(Module):
         described = [described for described in self._model.variables() if described[5] is not None]
         self._has_references = any(not handles for _, handles, *_ in described)
         self._handles = {}  # of the graph: the variable that each stands for
+        # Of what else outlives runs: handles of the graph, as tensors. And what is known of tables.
+        self._resources = {}
+        self._tables = []
         self._loaded = []
         self._names = []  # of these, as the model calls them
         assets = {os.fsencode(path) for path in self._model.assets()}
@@ -57,6 +62,10 @@ class LoadedModel(Module):
             self._loaded.append(variable)
             self._names.append(name)
             self._handles.update(dict.fromkeys(handles, variable))
+        for handle, key_dtype, value_dtype, tensor in self._model.resources():
+            self._resources[handle] = tensor
+            if key_dtype is not None:
+                self._tables.append(note_table(tensor, key_dtype, value_dtype))
         self.signatures = _Signatures(
             (name, Signature(self, name, inputs, outputs))
             for name, (inputs, outputs) in self._model.signatures().items()
@@ -130,6 +139,13 @@ class Signature:
         """The model's variables."""
         return self._model.variables
 
+    def concrete(self) -> ConcreteFunction:
+        """What it runs, of the inputs in order of their names."""
+        specs = {
+            name: TensorSpec(spec.shape, spec.dtype) for name, spec in _specs(self._inputs).items()
+        }
+        return self._run.get_concrete_function(specs)
+
     def __call__(self, *args, **kwargs) -> dict:
         """Inputs by name; a single one may be given without. Inputs with defaults may be left out.
         TypeError for names that it does not have, and for inputs that are missing."""
@@ -182,6 +198,7 @@ class Signature:
             replaced[handle] = variable.handle
             if variable.is_watched:
                 tape.accessed(variable.handle)
+        replaced.update(self._model._resources)
         tensors = [tensor for tensor, *_ in self._outputs.values()]
         results = self._model._model.import_graph(tensors, replaced)
         return dict(zip(self._outputs, results, strict=True))

@@ -13,12 +13,14 @@ from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method
 from gyre._impl.graphs.constant import placeholder
 from gyre._impl.graphs.graph import Graph
+from gyre._impl.lookup.tables import table_of
 from gyre._impl.module import named_variables
 from gyre._impl.proto import messages
 from gyre._impl.proto.graphs import shape_proto
 from gyre._impl.proto.own_ops import all_nodes, replace_own_ops
 from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
+from gyre._impl.saved_model.tables import GraphTable
 from gyre._impl.spec import TensorSpec
 from gyre._impl.tracing.variables import variable_of
 
@@ -131,6 +133,7 @@ class _Export:
     def __init__(self, graph: Graph, keys: dict):
         self._graph, self._keys = graph, keys
         self._used = {}  # by id: variables
+        self._tables = {}  # by the id of the handle: tables
         self.variables = {}  # by key: what the checkpoint holds
         self.assets = []  # (placeholder, path of the file, its name in the folder of assets)
         self.saver = None  # a SaverDef, if there are variables
@@ -146,21 +149,33 @@ class _Export:
         # Names of functions may begin as no name of a node may.
         with self._graph.name_scope(_node_name(name)):
             if isinstance(function, Signature):
-                results, used = function(**inputs), function.variables
+                concrete, used = function.concrete(), function.variables
+                arguments = [inputs[argument] for argument in sorted(inputs)]
             else:
                 concrete = (
                     function
                     if isinstance(function, ConcreteFunction)
                     else function.get_concrete_function()
                 )
-                results = concrete(*inputs.values())
+                arguments = list(inputs.values())
                 used = [variable_of(handle) for handle in concrete.variables]
+            captured = [self._in_graph(tensor) for tensor in concrete.captured_inputs]
+            results = concrete.run_in_graph(arguments, captured)
         self._used.update((id(variable), variable) for variable in used)
         outputs = {
             key: call("Identity", value, name=_node_name(f"{name}_{key}"))
             for key, value in _outputs_of(name, results).items()
         }
         return inputs, outputs
+
+    def _in_graph(self, captured):
+        """What stands for a tensor that a function has captured: of a table, one of the graph."""
+        known = table_of(captured) if captured.dtype.name == "resource" else None
+        if known is None:
+            return captured
+        if captured.id not in self._tables:
+            self._tables[captured.id] = GraphTable(captured, known, len(self._tables))
+        return self._tables[captured.id].handle
 
     def finish(self) -> None:
         """Adds what gives variables their values: the checkpoint, or the paths of assets."""
@@ -215,7 +230,7 @@ class _Export:
         )
 
     def _add_assets(self) -> None:
-        """The init op stores the paths, as they are where the model is loaded."""
+        """The init op stores the paths, as they are where the model is loaded, and fills tables."""
         assigned, names = [], set()
         for variable in self._used.values():
             source = asset_of(variable)
@@ -226,6 +241,14 @@ class _Export:
             read = call("ReadVariableOp", variable.handle, dtype=variable.dtype, name="init/Read")
             self._describe(variable, assigned[-1], read, path)
             self.assets.append((path, source, _unused_name(os.path.basename(source), names)))
+        for table in self._tables.values():
+            source = table.file()
+            path = None
+            if source is not None:
+                path = placeholder(_gyre.as_dtype("string"), [], "asset_path")
+                self.assets.append((path, source, _unused_name(os.path.basename(source), names)))
+            table.fill(path)
+            assigned.append(self._graph.last_operation())
         if assigned:
             with self._graph.control_dependencies(assigned):
                 _gyre.execute("NoOp", [], {}, "init/all")

@@ -7,6 +7,7 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.convert import call, calls, convert_to_tensor, rank_of
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.text.rows import rows_of, text_or_ragged
 
 
@@ -37,6 +38,7 @@ def bytes_split(input: TensorLike, name: str | None = None) -> Any:
     )[0]
 
 
+@takes_composites
 def substr(
     input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None
 ) -> Tensor:
@@ -53,6 +55,7 @@ def substr(
     )
 
 
+@takes_composites
 def reduce_join(
     inputs: TensorLike,
     axis=None,
@@ -61,12 +64,6 @@ def reduce_join(
     name: str | None = None,
 ) -> Any:
     """Texts joined along axes, in the order of these; along all of them without any."""
-    if isinstance(inputs, RaggedTensor):
-        if axis not in (1, -1) or inputs.ragged_rank != 1 or keepdims:
-            raise NotImplementedError("of ragged texts rows are joined: axis 1, without keepdims")
-        return unsorted_segment_join(
-            inputs.values, inputs.value_rowids(), inputs.nrows(), separator, name
-        )
     inputs = convert_to_tensor(inputs, "string")
     if axis is None:
         axis = list(range(rank_of(inputs, "reduce_join", "inputs")))
@@ -160,6 +157,7 @@ def _with_innermost(data: RaggedTensor, rows: RaggedTensor) -> RaggedTensor:
     return data.with_values(_with_innermost(data.values, rows))
 
 
+@takes_composites
 def to_hash_bucket_fast(input: TensorLike, num_buckets, name: str | None = None) -> Tensor:
     """The bucket of each text, below num_buckets, by FarmHash: int64."""
     return call(
@@ -170,6 +168,7 @@ def to_hash_bucket_fast(input: TensorLike, num_buckets, name: str | None = None)
     )
 
 
+@takes_composites
 def to_hash_bucket(input: TensorLike, num_buckets, name: str | None = None) -> Tensor:
     """The bucket of each text, below num_buckets: int64. to_hash_bucket_fast is better."""
     return call(
@@ -177,6 +176,7 @@ def to_hash_bucket(input: TensorLike, num_buckets, name: str | None = None) -> T
     )
 
 
+@takes_composites
 def to_hash_bucket_strong(input: TensorLike, num_buckets, key, name: str | None = None) -> Tensor:
     """The bucket of each text, below num_buckets, by SipHash with a key, two integers: int64."""
     return call(

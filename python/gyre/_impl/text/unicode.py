@@ -7,6 +7,7 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.convert import call, calls, convert_to_tensor, rank_of
+from gyre._impl.dispatch import takes_composites
 from gyre._impl.text.rows import rows_of, text_or_ragged
 from gyre._impl.text.split import _rows
 
@@ -144,6 +145,7 @@ def unicode_encode(
     return call("Reshape", texts, dims[: rank - 1], name=name)
 
 
+@takes_composites
 def unicode_transcode(
     input: TensorLike,
     input_encoding: str,
