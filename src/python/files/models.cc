@@ -1,7 +1,9 @@
 // Models and checkpoints in TensorFlow's formats: what the package needs of gyre::SavedModel and of
 // BundleReader.
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bundle/reader.h"
 #include "front/import_program.h"
@@ -61,6 +63,31 @@ nb::list Variables(const PyModel& self) {
     result.append(nb::make_tuple(ToStr(variable.name), handles, ToPython(variable.dtype),
                                  ToPython(variable.shape), variable.trainable, value));
   }
+  return result;
+}
+
+// Whether a node of `main` makes something that outlives a run and is no variable: a table, say.
+bool MakesResource(const Function& main, const Node& node) {
+  if (node.op == nullptr || node.num_outputs() != 1 || IsStructured(node.kind())) return false;
+  if (node.signature.outputs[0].dtype != DType::kResource) return false;
+  const Effect effect = node.op->traits.effect;
+  const bool finds = effect == Effect::kRead || effect == Effect::kWrite;
+  return finds && !node.op->traits.makes_variable &&
+         std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](Endpoint e) { return main.node(e.node).kind() == OpKind::kConst; });
+}
+
+// [(tensor, handle)] of what the model's nodes make and its init op has filled.
+nb::list Resources(const PyModel& self) {
+  std::vector<std::string> names;
+  const std::shared_ptr<const Program> program = self.model->session().shared_program();
+  for (const Node& node : program->main().nodes) {
+    if (MakesResource(program->main(), node)) names.push_back(absl::StrCat(node.name, ":0"));
+  }
+  const std::vector<Tensor> handles = ValueOf(self.model->session().Run({}, names));
+  nb::list result;
+  for (size_t i = 0; i < names.size(); ++i)
+    result.append(nb::make_tuple(ToStr(names[i]), WrapEager(handles[i])));
   return result;
 }
 
@@ -204,6 +231,7 @@ void BindModels(nb::module_& m) {
   nb::class_<PyModel>(m, "Model", nb::is_final(), "A loaded SavedModel or MetaGraph.")
       .def("signatures", &Signatures)
       .def("variables", &Variables)
+      .def("resources", &Resources)
       .def("assets", &AssetsOf)
       .def("import_graph", &ImportModel, nb::arg("outputs"), nb::arg("inputs"))
       .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"))

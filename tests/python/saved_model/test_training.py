@@ -25,7 +25,7 @@ def trained():
                 break
 
 
-@pytest.mark.parametrize("folder, given", trained())
+@pytest.mark.parametrize("folder, given", list(trained()))
 def test_own_gradients_lead_where_the_models_step_leads(folder, given):
     inputs = {
         name: gyre.constant(array_of(value, folder), value["dtype"])

@@ -43,6 +43,9 @@ class LoadedModel(Module):
         described = [described for described in self._model.variables() if described[5] is not None]
         self._has_references = any(not handles for _, handles, *_ in described)
         self._handles = {}  # of the graph: the variable that each stands for
+        self._resources = (
+            self._model.resources()
+        )  # (of the graph, handle): tables, as it filled them
         self._loaded = []
         self._names = []  # of these, as the model calls them
         assets = {os.fsencode(path) for path in self._model.assets()}
@@ -182,6 +185,7 @@ class Signature:
             replaced[handle] = variable.handle
             if variable.is_watched:
                 tape.accessed(variable.handle)
+        replaced.update(self._model._resources)
         tensors = [tensor for tensor, *_ in self._outputs.values()]
         results = self._model._model.import_graph(tensors, replaced)
         return dict(zip(self._outputs, results, strict=True))
