@@ -1,6 +1,7 @@
 // Variables behind references and handles: initialisation, updates, scatters, gathers, optimisers.
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <thread>
 
@@ -330,6 +331,66 @@ TEST(VariableScatter, AFailedScatterChangesNothing) {
   const Tensor out =
       run.Run("ScatterSub", {ref, Tensor::Vector<int32_t>({2, 2}), Tensor::Vector<float>({1, 1})});
   EXPECT_EQ(Values<float>(*ReadRef(out)), (std::vector<float>{1, 2, 1}));
+}
+
+TEST(VariableScatter, DividesRowsAndTakesExtrema) {
+  ResourceRun run;
+  const Tensor handle = MakeHandle(run, "v", DType::kInt32);
+  const int32_t least = std::numeric_limits<int32_t>::min();
+  run.All("AssignVariableOp", {handle, Tensor::Vector<int32_t>({-7, least, 9})});
+  const Tensor rows = Tensor::Vector<int32_t>({0, 1});
+  run.All("ResourceScatterDiv", {handle, rows, Tensor::Vector<int32_t>({2, -1})});
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{-3, least, 9}));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("ResourceScatterDiv", {handle, rows, Tensor::Vector<int32_t>({1, 0})}),
+                "integer division by zero: updates[1] is 0"));
+  run.All("ResourceScatterMax", {handle, rows, Tensor::Vector<int32_t>({-9, 4})});
+  run.All("ResourceScatterMin", {handle, Tensor::Scalar(2), Tensor::Scalar(5)});
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)), (std::vector<int32_t>{-3, 4, 5}));
+
+  const Tensor ref = MakeRefVariable(run, "f");
+  run.Run("Assign", {ref, Tensor::Vector<float>({1, 2})});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  run.Run("ScatterMin", {ref, rows, Tensor::Vector<float>({nan, 3})});
+  EXPECT_TRUE(std::isnan(Values<float>(*ReadRef(ref))[0]));
+  run.Run("ScatterDiv", {ref, Tensor::Vector<int32_t>({1}), Tensor::Vector<float>({4})});
+  EXPECT_EQ(Values<float>(*ReadRef(ref))[1], 0.5f);
+}
+
+TEST(VariableScatter, SlicesAtIndexVectors) {
+  ResourceRun run;
+  const Tensor handle = MakeHandle(run, "v", DType::kInt32);
+  run.All("AssignVariableOp",
+          {handle, Tensor::FromValues<int32_t>({1, 2, 3, 4}, test::ShapeOf({2, 2}))});
+  const Tensor before = Read(run, handle, DType::kInt32);
+  const Tensor at = Tensor::FromValues<int64_t>({1, 0, 1, 0}, test::ShapeOf({2, 2}));
+  run.All("ResourceScatterNdAdd", {handle, at, Tensor::Vector<int32_t>({10, 20})});
+  run.All("ResourceScatterNdSub", {handle, Tensor::FromValues<int32_t>({0}, test::ShapeOf({1, 1})),
+                                   Tensor::FromValues<int32_t>({5, 5}, test::ShapeOf({1, 2}))});
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{-4, -3, 33, 4}));
+  run.All("ResourceScatterNdMax", {handle, at, Tensor::Vector<int32_t>({1, 40})});
+  run.All("ResourceScatterNdMin", {handle, at, Tensor::Vector<int32_t>({39, 50})});
+  run.All("ResourceScatterNdUpdate", {handle, Tensor::Vector<int32_t>({0, 0}), Tensor::Scalar(7)});
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{7, -3, 39, 4}));
+  EXPECT_EQ(Values<int32_t>(before), (std::vector<int32_t>{1, 2, 3, 4}));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("ResourceScatterNdAdd",
+                          {handle, Tensor::FromValues<int32_t>({0, 0, 2, 0}, test::ShapeOf({2, 2})),
+                           Tensor::Vector<int32_t>({1, 1})}),
+                "indices[1] = [2,0] does not index into shape [2,2]"));
+  EXPECT_TRUE(
+      IsInvalid(run.Error("ResourceScatterNdAdd", {handle, at, Tensor::Vector<int32_t>({1})}),
+                "Must have updates.shape"));
+  EXPECT_EQ(Values<int32_t>(Read(run, handle, DType::kInt32)),
+            (std::vector<int32_t>{7, -3, 39, 4}));
+  const Tensor ref = MakeRefVariable(run, "s", DType::kString);
+  run.Run("Assign", {ref, Tensor::Vector<std::string>({"a", "b"})});
+  run.Run("ScatterNdUpdate", {ref, Tensor::FromValues<int32_t>({1}, test::ShapeOf({1, 1})),
+                              Tensor::Vector<std::string>({"z"})});
+  EXPECT_EQ(Values<std::string>(*ReadRef(ref)), (std::vector<std::string>{"a", "z"}));
 }
 
 TEST(VariableScatter, StringsCanBeReplaced) {

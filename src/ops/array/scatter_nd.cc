@@ -13,25 +13,13 @@
 #include "ops/array/layout.h"
 #include "ops/array/nd_index.h"
 #include "ops/array/rule_dims.h"
+#include "ops/array/slice_update.h"
 #include "ops/dispatch.h"
 #include "ops/mover.h"
 #include "ops/registry.h"
 
 namespace gyre {
 namespace {
-
-// INVALID_ARGUMENT unless updates.shape = indices.shape[:-1] + shape[depth:].
-absl::Status CheckUpdates(const NdIndices& indices, const Shape& indices_shape,
-                          const Shape& updates, const Shape& shape) {
-  Dims dims = indices.batch_dims;
-  dims.insert(dims.end(), indices.slice_dims.begin(), indices.slice_dims.end());
-  if (updates.dims() == absl::MakeConstSpan(dims)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got "
-      "updates.shape: ",
-      updates.ToString(), ", indices.shape: ", indices_shape.ToString(),
-      ", params_shape: ", shape.ToString()));
-}
 
 // Calls `combine(element of out, element of updates)` for each element of each slice, in order.
 template <typename T, typename Combine>
@@ -138,46 +126,22 @@ absl::Status CombineUpdates(const KernelContext& ctx, const NdIndices& indices,
   }
 }
 
-absl::Status ComputeScatterNd(KernelContext& ctx, const BadIndices& policy) {
-  const Tensor& updates = ctx.input(1);
-  if (ctx.input(2).rank() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Shape must be a vector, but has shape ", ctx.input(2).shape().ToString()));
-  }
-  GYRE_ASSIGN_OR_RETURN(const Dims dims, IntegerList(ctx.input(2), "Shape"));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-  GYRE_ASSIGN_OR_RETURN(const NdIndices indices,
-                        ResolveNdIndices(ctx, ctx.input(0), shape, policy));
-  GYRE_RETURN_IF_ERROR(CheckUpdates(indices, ctx.input(0).shape(), updates.shape(), shape));
-  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(updates.dtype(), shape));
-  GYRE_RETURN_IF_ERROR((CombineUpdates<Add, AddTypes>(ctx, indices, updates, out)));
-  ctx.set_output(0, std::move(out));
-  return absl::OkStatus();
+}  // namespace
+
+absl::Status CheckUpdates(const NdIndices& indices, const Shape& indices_shape,
+                          const Shape& updates, const Shape& shape) {
+  Dims dims = indices.batch_dims;
+  dims.insert(dims.end(), indices.slice_dims.begin(), indices.slice_dims.end());
+  if (updates.dims() == absl::MakeConstSpan(dims)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Must have updates.shape = indices.shape[:batch_dim] + params_shape[slice_dim:], got "
+      "updates.shape: ",
+      updates.ToString(), ", indices.shape: ", indices_shape.ToString(),
+      ", params_shape: ", shape.ToString()));
 }
 
-template <typename Combine, typename Set>
-absl::Status ComputeTensorScatter(KernelContext& ctx, const BadIndices& policy) {
-  const Shape shape = ctx.input(0).shape();
-  if (shape.rank() < 1) return absl::InvalidArgumentError("Tensor must be at least 1-D");
-  const Tensor& updates = ctx.input(2);
-  GYRE_ASSIGN_OR_RETURN(const NdIndices indices,
-                        ResolveNdIndices(ctx, ctx.input(1), shape, policy));
-  GYRE_RETURN_IF_ERROR(CheckUpdates(indices, ctx.input(1).shape(), updates.shape(), shape));
-  Tensor out = ctx.TakeInput(0);
-  // Strings are written to a new tensor alone: theirs is the charge for text.
-  if (!out.IsUnique() || out.dtype() == DType::kString) {
-    GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(out.dtype(), shape));
-    GYRE_RETURN_IF_ERROR(CopyStrided(ctx, out, 0, copy, 0, {{shape.num_elements(), 1, 1}}));
-    out = std::move(copy);
-  }
-  GYRE_RETURN_IF_ERROR((CombineUpdates<Combine, Set>(ctx, indices, updates, out)));
-  ctx.set_output(0, std::move(out));
-  return absl::OkStatus();
-}
-
-// Checks what is known of indices and updates against a tensor of shape `shape`.
-absl::Status ScatterRule(const PartialShape& indices, const PartialShape& updates,
-                         const PartialShape& shape) {
+absl::Status CheckStaticUpdates(const PartialShape& indices, const PartialShape& updates,
+                                const PartialShape& shape) {
   if (indices.has_rank() && indices.rank() < 1) {
     return absl::InvalidArgumentError("indices must be at least a vector");
   }
@@ -194,11 +158,67 @@ absl::Status ScatterRule(const PartialShape& indices, const PartialShape& update
                   "updates.shape must be indices.shape[:batch_dim] + shape[slice_dim:]");
 }
 
+absl::Status UpdateSlices(const KernelContext& ctx, SliceUpdate op, const NdIndices& indices,
+                          const Tensor& updates, Tensor& out) {
+  switch (op) {
+    case SliceUpdate::kAssign:
+      return CombineUpdates<Assign, Types<>>(ctx, indices, updates, out);
+    case SliceUpdate::kAdd:
+      return CombineUpdates<Add, AddTypes>(ctx, indices, updates, out);
+    case SliceUpdate::kSub:
+      return CombineUpdates<Sub, NumberTypes>(ctx, indices, updates, out);
+    case SliceUpdate::kMin:
+      return CombineUpdates<Min, RealTypes>(ctx, indices, updates, out);
+    case SliceUpdate::kMax:
+      break;
+  }
+  return CombineUpdates<Max, RealTypes>(ctx, indices, updates, out);
+}
+
+namespace {
+
+absl::Status ComputeScatterNd(KernelContext& ctx, const BadIndices& policy) {
+  const Tensor& updates = ctx.input(1);
+  if (ctx.input(2).rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Shape must be a vector, but has shape ", ctx.input(2).shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const Dims dims, IntegerList(ctx.input(2), "Shape"));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  GYRE_ASSIGN_OR_RETURN(const NdIndices indices,
+                        ResolveNdIndices(ctx, ctx.input(0), shape, policy));
+  GYRE_RETURN_IF_ERROR(CheckUpdates(indices, ctx.input(0).shape(), updates.shape(), shape));
+  GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.AllocateZeros(updates.dtype(), shape));
+  GYRE_RETURN_IF_ERROR(UpdateSlices(ctx, SliceUpdate::kAdd, indices, updates, out));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
+template <SliceUpdate op>
+absl::Status ComputeTensorScatter(KernelContext& ctx, const BadIndices& policy) {
+  const Shape shape = ctx.input(0).shape();
+  if (shape.rank() < 1) return absl::InvalidArgumentError("Tensor must be at least 1-D");
+  const Tensor& updates = ctx.input(2);
+  GYRE_ASSIGN_OR_RETURN(const NdIndices indices,
+                        ResolveNdIndices(ctx, ctx.input(1), shape, policy));
+  GYRE_RETURN_IF_ERROR(CheckUpdates(indices, ctx.input(1).shape(), updates.shape(), shape));
+  Tensor out = ctx.TakeInput(0);
+  // Strings are written to a new tensor alone: theirs is the charge for text.
+  if (!out.IsUnique() || out.dtype() == DType::kString) {
+    GYRE_ASSIGN_OR_RETURN(Tensor copy, ctx.Allocate(out.dtype(), shape));
+    GYRE_RETURN_IF_ERROR(CopyStrided(ctx, out, 0, copy, 0, {{shape.num_elements(), 1, 1}}));
+    out = std::move(copy);
+  }
+  GYRE_RETURN_IF_ERROR(UpdateSlices(ctx, op, indices, updates, out));
+  ctx.set_output(0, std::move(out));
+  return absl::OkStatus();
+}
+
 absl::Status ScatterNdRule(ShapeContext& ctx) {
   GYRE_RETURN_IF_ERROR(ctx.RequireRank(2, 1));
   if (!ctx.input(2).has_rank()) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const PartialShape shape, ctx.InputAsShape(2));
-  GYRE_RETURN_IF_ERROR(ScatterRule(ctx.input(0), ctx.input(1), shape));
+  GYRE_RETURN_IF_ERROR(CheckStaticUpdates(ctx.input(0), ctx.input(1), shape));
   ctx.set_output(0, shape);
   return absl::OkStatus();
 }
@@ -207,7 +227,7 @@ absl::Status TensorScatterRule(ShapeContext& ctx) {
   if (ctx.input(0).has_rank() && ctx.input(0).rank() < 1) {
     return absl::InvalidArgumentError("Tensor must be at least 1-D");
   }
-  GYRE_RETURN_IF_ERROR(ScatterRule(ctx.input(1), ctx.input(2), ctx.input(0)));
+  GYRE_RETURN_IF_ERROR(CheckStaticUpdates(ctx.input(1), ctx.input(2), ctx.input(0)));
   ctx.set_output(0, ctx.input(0));
   return absl::OkStatus();
 }
@@ -285,7 +305,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .shape = TensorScatterRule,
       .gradient = {ScatterUpdateGradient},
       .batch = {TensorScatterBatch},
-      .kernel = Compute<ComputeTensorScatter<Assign, Types<>>>(),
+      .kernel = Compute<ComputeTensorScatter<SliceUpdate::kAssign>>(),
   });
   ops.Add({
       .schema = "TensorScatterAdd(tensor: T, indices: Tindices, updates: T) -> output: T {T: type; "
@@ -294,7 +314,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .shape = TensorScatterRule,
       .gradient = {ScatterAddGradient},
       .batch = {TensorScatterBatch},
-      .kernel = Compute<ComputeTensorScatter<Add, AddTypes>>(),
+      .kernel = Compute<ComputeTensorScatter<SliceUpdate::kAdd>>(),
   });
   ops.Add({
       .schema = "TensorScatterSub(tensor: T, indices: Tindices, updates: T) -> output: T {T: type; "
@@ -303,7 +323,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .shape = TensorScatterRule,
       .gradient = {ScatterSubGradient},
       .batch = {TensorScatterBatch},
-      .kernel = Compute<ComputeTensorScatter<Sub, NumberTypes>>(),
+      .kernel = Compute<ComputeTensorScatter<SliceUpdate::kSub>>(),
   });
   ops.Add({
       .schema = "TensorScatterMin(tensor: T, indices: Tindices, updates: T) -> output: T {T: type; "
@@ -312,7 +332,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .shape = TensorScatterRule,
       .gradient = {ScatterExtremumGradient},
       .batch = {TensorScatterBatch},
-      .kernel = Compute<ComputeTensorScatter<Min, RealTypes>>(),
+      .kernel = Compute<ComputeTensorScatter<SliceUpdate::kMin>>(),
   });
   ops.Add({
       .schema = "TensorScatterMax(tensor: T, indices: Tindices, updates: T) -> output: T {T: type; "
@@ -321,7 +341,7 @@ void RegisterScatterNd(OpRegistry& ops) {
       .shape = TensorScatterRule,
       .gradient = {ScatterExtremumGradient},
       .batch = {TensorScatterBatch},
-      .kernel = Compute<ComputeTensorScatter<Max, RealTypes>>(),
+      .kernel = Compute<ComputeTensorScatter<SliceUpdate::kMax>>(),
   });
 }
 

@@ -248,7 +248,7 @@ struct FromVariantKernel {
   static absl::Status Run(KernelContext& ctx, const FromVariantAttrs& attrs) {
     const Tensor& encoded = ctx.input(0);
     const int inner = attrs.inner < 0 ? attrs.rank - encoded.rank() : attrs.inner;
-    if (inner < 0 || inner + encoded.rank() != attrs.rank) {
+    if (inner < 0 || inner != attrs.rank - encoded.rank()) {
       return absl::InvalidArgumentError(
           absl::StrCat("output_ragged_rank, ", attrs.rank, ", must be input_ragged_rank, ", inner,
                        ", and the rank of encoded_ragged, ", encoded.rank()));

@@ -55,6 +55,7 @@ absl::Status ScatterRows(const KernelContext& ctx, UpdateOp op, Tensor& params,
                          const Tensor& indices, const Tensor& updates) {
   const absl::Span<const Index> rows = indices.values<Index>();
   GYRE_RETURN_IF_ERROR(CheckIndices(rows, params.dim(0)));
+  GYRE_RETURN_IF_ERROR(CheckOperands(op, updates));
   if (rows.empty() || params.num_elements() == 0) return absl::OkStatus();
   GYRE_RETURN_IF_ERROR(ctx.Poll());
   GYRE_RETURN_IF_ERROR(MakeWritable(ctx, params));
@@ -151,6 +152,9 @@ void RegisterVariableScatter(OpRegistry& ops) {
   RegisterBoth<UpdateOp::kAdd>(ops, "Add", "numbertype", "false", "Adds to");
   RegisterBoth<UpdateOp::kSub>(ops, "Sub", "numbertype", "false", "Subtracts from");
   RegisterBoth<UpdateOp::kMul>(ops, "Mul", "numbertype", "false", "Multiplies");
+  RegisterBoth<UpdateOp::kDiv>(ops, "Div", "numbertype", "false", "Divides");
+  RegisterBoth<UpdateOp::kMin>(ops, "Min", "realnumbertype", "false", "Takes the minimum of");
+  RegisterBoth<UpdateOp::kMax>(ops, "Max", "realnumbertype", "false", "Takes the maximum of");
 }
 
 }  // namespace gyre

@@ -92,6 +92,6 @@ def test_what_differs_is_told():
 def test_all_kinds_of_cases_are_there():
     assert (
         len(cases("savedmodel-v1")) == 1
-        and len(cases("savedmodel-v2")) == 10
+        and len(cases("savedmodel-v2")) == 16
         and len(cases("metagraph")) == 2
     )

@@ -158,3 +158,14 @@ def test_what_is_no_model(tmp_path):
         gyre.saved_model.load(tmp_path / "model")
     with pytest.raises(gyre.errors.NotFoundError, match="serve"):
         gyre.saved_model.load(FOLDER / "counter/model", tags=["train"])
+
+
+def test_tables_are_filled_and_each_models_own():
+    """Those of two models that are called alike too."""
+    models = [gyre.saved_model.load(FOLDER / "bert_encoder/model") for _ in range(2)]
+    results = [
+        gyre.function(model.signatures["serving_default"])(text=gyre.constant(["the cat sat"]))
+        for model in models
+    ]
+    assert results[0]["ids"].numpy().tolist() == results[1]["ids"].numpy().tolist()
+    assert (results[0]["ids"].numpy() > 1).all()  # no padding, nothing unknown
