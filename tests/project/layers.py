@@ -74,7 +74,6 @@ PYTHON_ROWS = [
     (
         "config",
         "constants",
-        "device",
         "dtypes",
         "errors",
         "facade",
@@ -90,7 +89,8 @@ PYTHON_ROWS = [
         "tensorflow_names",
         "unsupported",
     ),
-    ("annotations",),
+    ("annotations", "session_graphs"),
+    ("device",),
     ("cluster", "convert", "proto", "spec", "tensor", "tracing"),
     ("ops",),
     ("composites",),

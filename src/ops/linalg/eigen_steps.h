@@ -32,8 +32,10 @@ class EigenWatch {
  private:
   static void Look();
 
-  // Read at each step: not through a call, as others of a shared library are.
-  [[gnu::tls_model("initial-exec")]] static thread_local int32_t steps_until_look_;
+  // Not of the model "initial-exec", which would be quicker to read: with it the whole block of the
+  // library's thread-local variables must fit into what the loader keeps free for libraries that a
+  // running process loads, and `import gyre` fails.
+  static thread_local int32_t steps_until_look_;
 };
 
 }  // namespace gyre

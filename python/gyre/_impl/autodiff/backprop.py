@@ -101,6 +101,8 @@ def _symbolic_source(graph, x):
     """A tensor, or the handle of a variable unless what is read of it is handed to the graph."""
     if not is_variable(x):
         return _gyre.convert(parts_of(x)[0])
+    if x.handle.is_symbolic:  # a variable of a session's graph
+        return _gyre.convert(x.handle)
     argument = argument_for(x)
     return graph.variable(x.handle, x.dtype, x._dims) if argument is None else argument
 

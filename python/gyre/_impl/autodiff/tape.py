@@ -6,6 +6,7 @@ once the ops, in a graph which nodes were added meanwhile.
 
 from __future__ import annotations
 
+import warnings
 import contextlib
 import enum
 from collections.abc import Iterator
@@ -76,8 +77,8 @@ class GradientTape:
             self._tape.stop()
 
     def watch(self, tensor) -> None:
-        """Watches a tensor, a variable, or all of a structure. ValueError for other values, and
-        for tensors that are not floating or complex."""
+        """Watches a tensor, a variable, or all of a structure. ValueError for other values; tensors
+        that are not floating or complex are passed over, with a warning."""
         for value in flat(tensor):
             handle = getattr(value, "handle", None)
             if handle is not None and hasattr(value, "read_value"):
@@ -90,10 +91,12 @@ class GradientTape:
                 )
             for part in parts:
                 if not (part.dtype.is_floating or part.dtype.is_complex):
-                    raise ValueError(
-                        f"A tape watches floating and complex tensors; this one is of "
-                        f"dtype {part.dtype.name}."
+                    warnings.warn(
+                        f"a tape watches floating and complex tensors; this one is of dtype "
+                        f"{part.dtype.name}",
+                        stacklevel=2,
                     )
+                    continue
                 self._tape.watch(part)
 
     def watched_variables(self) -> tuple:

@@ -97,6 +97,14 @@ class RaggedTensor:
         flat = _gyre.execute("Reshape", [tensor, [count * length, *map(int, tensor._dims[2:])]])[0]
         return cls.from_row_lengths(flat, [length] * count)
 
+    @classmethod
+    def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
+        """Cut into rows of several lengths, the outermost first."""
+        result = flat_values
+        for lengths in reversed(list(nested_row_lengths)):
+            result = cls.from_row_lengths(result, lengths, validate=validate)
+        return result
+
     def consumers(self):
         """Of a session's graph: the operations that take the values or where rows begin."""
         return [*self.flat_values.consumers(), *self.row_splits.consumers()]

@@ -16,6 +16,8 @@ class FunctionGraph(_gyre.Graph):
     """What a function was traced as: operations, and `as_graph_def` for other programs. Operations
     are added by tracing alone, and calls of the function run it."""
 
+    building_function = True
+
     def operation_of(self, node) -> Operation:
         """The Operation of a node."""
         return _graphs().operation.Operation(node, self)

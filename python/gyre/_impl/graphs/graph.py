@@ -237,6 +237,8 @@ class Graph(_gyre.Graph):
         """Operations made within it are recorded as to be in one place with `op` (a tensor,
         operation or variable; None: with nothing). There is one place, so far."""
         before = self._colocated
+        if op is not None and not hasattr(op, "name"):
+            op = _gyre.convert(op)
         group = None if op is None else "loc:@" + _name_of(op)
         self._colocated = ([] if ignore_existing or op is None else list(before)) + (
             [group] if group else []
@@ -402,14 +404,17 @@ class _Defaults(threading.local):
     def __init__(self):
         self.stack: list[Graph] = []
         self.base: Graph | None = None
+        self.eager = False  # whether eager_mode() is the innermost of it and of the graphs
 
     @contextlib.contextmanager
     def entered(self, graph: Graph):
+        before, self.eager = self.eager, False
         self.stack.append(graph)
         try:
             yield
         finally:
             self.stack.pop()
+            self.eager = before
 
 
 _defaults = _Defaults()
@@ -432,6 +437,15 @@ def get_default_graph() -> Graph:
     if _defaults.base is None:
         _defaults.base = Graph()
     return _defaults.base
+
+
+def stop_default_graph() -> bool:
+    """Undoes start_default_graph. Whether it could: not once the graph has operations."""
+    if _defaults.stack or _defaults.base is None or _defaults.base.version:
+        return False
+    _defaults.base.__exit__(None, None, None)
+    _defaults.base = None
+    return True
 
 
 def reset_default_graph() -> None:
@@ -497,12 +511,23 @@ def control_dependencies(control_inputs) -> Any:
 def init_scope() -> Any:
     """Within it, operations stand outside of loops, branches and functions that are being built,
     and wait for nothing."""
-    if _defaults.stack or not modes.eager:
+    if not _defaults.eager and (_defaults.stack or not modes.eager):
         with get_default_graph() as graph, graph.main_scope():
             yield
     else:
         with _gyre.init_scope():
             yield
+
+
+@contextlib.contextmanager
+def eager_mode() -> Any:
+    """Within it ops run at once, whatever graph is the default around."""
+    before, _defaults.eager = _defaults.eager, True
+    try:
+        with _gyre.init_scope():
+            yield
+    finally:
+        _defaults.eager = before
 
 
 class name_scope:

@@ -127,6 +127,8 @@ def _python_attr(value, kind):
         return [v.encode() if isinstance(v, str) else v for v in value]
     if kind == "shape":
         return shape_proto(value)
+    if kind == "func":
+        return attr_of(value, kind).func
     if kind == "tensor":
         return make_tensor_proto(value)
     return value

@@ -12,7 +12,7 @@ from gyre._impl.control_flow import print as prints
 from gyre._impl.graphs.graph import current, has_default_graph
 
 
-def _operation(fn, check_only: bool = True):
+def operation(fn, check_only: bool = True):
     """A function that adds an operation and returns nothing, as one that returns that operation."""
 
     @functools.wraps(fn)
@@ -30,8 +30,8 @@ def _operation(fn, check_only: bool = True):
     return function
 
 
-Assert = _operation(asserts.Assert)
-print = _operation(prints.print)
+Assert = operation(asserts.Assert)
+print = operation(prints.print)
 _NAMES = (
     "assert_equal",
     "assert_greater",
@@ -71,7 +71,7 @@ def _with_data(fn):
 
 
 for _name in _NAMES:
-    globals()[_name] = _operation(_with_data(getattr(asserts, _name)))
+    globals()[_name] = operation(_with_data(getattr(asserts, _name)))
 
 
 def Print(

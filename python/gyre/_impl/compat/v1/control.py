@@ -41,7 +41,7 @@ def _branch(fn):
     """A branch whose operations become tensors that wait for them."""
 
     def call():
-        return nest.map_structure(_done, fn())
+        return nest.map_structure(_done, fn(), expand_composites=True)
 
     return call
 
@@ -159,7 +159,7 @@ def _read(value):
 
 def _chain(pairs, default, strict):
     if not pairs:
-        return nest.map_structure(_done, default())
+        return nest.map_structure(_done, default(), expand_composites=True)
     pred, fn = pairs[0]
     if len(pairs) == 1:
         return cond(pred, fn, default, strict=strict)

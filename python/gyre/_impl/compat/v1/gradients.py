@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gyre import _gyre
+from gyre._impl import errors
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import gradients as others
 from gyre._impl.autodiff import jacobians
@@ -11,7 +12,7 @@ from gyre._impl.autodiff.tape import UnconnectedGradients
 from gyre._impl.compat.v1.group import tuple as gated
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor
-from gyre._impl.graphs.graph import current, name_scope
+from gyre._impl.graphs.graph import current, has_default_graph, name_scope
 from gyre._impl.variable import Variable
 
 
@@ -35,6 +36,14 @@ def gradients(
     gate_gradients: no gradient is there before all are. The others have no effect.
     ValueError if grad_ys are not as many as ys.
     """
+    if not has_default_graph():
+        return others.gradients(
+            ys,
+            xs,
+            grad_ys,
+            stop_gradients=stop_gradients,
+            unconnected_gradients=unconnected_gradients,
+        )
     del colocate_gradients_with_ops, aggregation_method
     ys, xs = others._listed(ys), others._listed(xs)
     weights = [None] * len(ys) if grad_ys is None else others._listed(grad_ys)
@@ -73,14 +82,14 @@ def _found(ys, xs, weights, stops, unconnected):
             if part.dtype.is_floating or part.dtype.is_complex or part.dtype.name == "variant":
                 targets.append(part)
                 given.append(weight)
-    if not targets:
+    if not targets or not xs:
         return [call("ZerosLike", convert_to_tensor(x)) if zero else None for x in xs]
     dys = (
         [_weight(y, w) for y, w in zip(targets, given, strict=True)]
         if any(w is not None for w in given)
         else None
     )
-    found = _gyre.gradients(
+    found = _differentiated(
         targets,
         [_source(x) for x in xs],
         dys,
@@ -99,6 +108,13 @@ def _found(ys, xs, weights, stops, unconnected):
     ]
 
 
+def _differentiated(*args, **kwargs) -> list:
+    try:
+        return _gyre.gradients(*args, **kwargs)
+    except errors.UnimplementedError as error:
+        raise errors.NoGradientError(error.node_def, error.op, error.message) from None
+
+
 def _gathered() -> set:
     """Of what rows are looked up by number in the graph: tensors, and handles of variables."""
     found = set()
@@ -106,15 +122,20 @@ def _gathered() -> set:
         if operation.type in ("ResourceGather", "GatherV2"):
             source = operation.inputs[0]
             reads = _gyre.node_of(source).type == "ReadVariableOp"
-            found.add(_gyre.node_of(source).inputs[0] if reads else source)
+            found.add(_key(_gyre.node_of(source).inputs[0] if reads else source))
     return found
+
+
+def _key(tensor) -> tuple:
+    """What a tensor is told from others by, in functions, too, where they do not hash."""
+    return _gyre.node_of(tensor), _gyre.slot_of(tensor)
 
 
 def _slices(x, gradient: tuple, gathered: set):
     """IndexedSlices, where the peer gives them: of what `gather` has looked up.
     Else as a tensor."""
     slices = IndexedSlices(*gradient)
-    if _source(x) in gathered:
+    if _key(_source(x)) in gathered:
         return slices
     dense = convert_to_tensor(slices)
     dense.set_shape(x.shape)
@@ -124,6 +145,8 @@ def _slices(x, gradient: tuple, gathered: set):
 def _weight(y, weight):
     if weight is None:
         return call("OnesLike", y, name="grad_ys")
+    if isinstance(weight, IndexedSlices) and weight.dense_shape is None:
+        weight = IndexedSlices(weight.values, weight.indices, call("Shape", y))
     return convert_to_tensor(weight) if _is_tensor(weight) else _gyre.convert(weight, y.dtype)
 
 
@@ -141,6 +164,8 @@ def hessians(
 ) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape +
     x.shape."""
+    if not has_default_graph():
+        return others.hessians(ys, xs)
     del colocate_gradients_with_ops, gate_gradients, aggregation_method
     with name_scope(name, "hessians"):
         return [_hessian(ys, x) for x in others._listed(xs)]
