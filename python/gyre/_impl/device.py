@@ -78,3 +78,10 @@ def name_scope(name: str) -> Iterator[str]:
 def name_in_scope(name: str) -> str:
     """The name of a variable that is made here."""
     return _scopes.path + name
+
+
+def get_name_scope() -> str:
+    """What names begin with here, without a slash at its end."""
+    graph = _gyre.current_graph()
+    of_graph = getattr(graph, "get_name_scope", None)
+    return _scopes.path.rstrip("/") if of_graph is None else of_graph()

@@ -13,9 +13,10 @@ from gyre._impl.unsupported import refuse
 
 
 def _int32(value):
-    return (
-        value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, _gyre.as_dtype("int32"))
-    )
+    if isinstance(value, _gyre.Tensor):
+        return value
+    number = value.__index__() if hasattr(value, "__index__") else value
+    return _gyre.convert(number, _gyre.as_dtype("int32"))
 
 
 class TensorArray:

@@ -38,6 +38,7 @@ class Graph(_gyre.Graph):
         super().__init__("graph", True)
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
+        self._inner: dict = {}  # of bodies of loops and branches, by their nodes
         self._collections: dict = {}
         self._finalized = False
         self._colocated: list[str] = []
@@ -71,7 +72,9 @@ class Graph(_gyre.Graph):
     def operation_of(self, node) -> Operation:
         """The Operation of a node: the same each time, for those of the graph itself."""
         if not node.in_main:
-            return Operation(node, self)
+            if node not in self._inner:
+                self._inner[node] = Operation(node, self)
+            return self._inner[node]
         if node.id >= len(self._operations):
             self.get_operations()
         return self._operations[node.id]
@@ -437,6 +440,12 @@ def get_default_graph() -> Graph:
     if _defaults.base is None:
         _defaults.base = Graph()
     return _defaults.base
+
+
+def graph_here() -> Any:
+    """The graph that operations are added to: of a function that is being traced, too."""
+    graph = _gyre.current_graph()
+    return graph if hasattr(graph, "capture_call_time_value") else get_default_graph()
 
 
 def stop_default_graph() -> bool:

@@ -238,7 +238,6 @@ NAMES = {
         "graph",
         [
             "Graph",
-            "get_default_graph",
             "reset_default_graph",
             "device",
             "colocate_with",
@@ -249,6 +248,7 @@ NAMES = {
         ],
         folder=_GRAPHS,
     ),
+    "compat.v1.get_default_graph": "gyre._impl.graphs.graph:graph_here",
     **_all("operation", ["Operation"], folder=_GRAPHS),
     **_all(
         "collections",

@@ -154,7 +154,7 @@ class _Export:
                     else function.get_concrete_function()
                 )
                 results = concrete(*inputs.values())
-                used = [variable_of(handle) for handle in concrete.variables]
+                used = list(concrete.variables)
         self._used.update((id(variable), variable) for variable in used)
         outputs = {
             key: call("Identity", value, name=_node_name(f"{name}_{key}"))

@@ -239,6 +239,10 @@ class Variable(_Base, metaclass=_Making):
     def _as_graph_element(self):
         return self._snapshot
 
+    def _ref(self) -> Variable:
+        """A reference to it: it may itself be handed to what changes variables."""
+        return self
+
     # ---- Reading
 
     def _resource(self):
