@@ -248,6 +248,10 @@ NAMES = {
         ],
         folder=_GRAPHS,
     ),
+    **{
+        f"compat.v1.test.{name}": f"gyre._impl.compat.v1.numeric:{name}"
+        for name in ("compute_gradient", "compute_gradient_error")
+    },
     "compat.v1.get_default_graph": "gyre._impl.graphs.graph:graph_here",
     **_all("operation", ["Operation"], folder=_GRAPHS),
     **_all(

@@ -24,7 +24,8 @@ def operation(fn, check_only: bool = True):
         result = fn(*args, **kwargs)
         if result is not None and not check_only:
             return result
-        last = graph.last_operation() if graph.version > before or _gyre.in_body() else None
+        added = graph.version > before or _gyre.in_body() and _gyre.last_node() is not None
+        last = graph.last_operation() if added else None
         return last if last is not None and last.type in ("Assert", "PrintV2") else no_op()
 
     return function
