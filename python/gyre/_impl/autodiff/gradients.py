@@ -11,6 +11,7 @@ from gyre._impl import session_graphs
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import backprop, jacobians
 from gyre._impl.autodiff.tape import ForwardAccumulator, UnconnectedGradients, flat, packed
+from gyre._impl.autodiff.through_constructs import are_reached
 from gyre._impl.convert import convert_to_tensor
 
 
@@ -56,13 +57,23 @@ def gradients(
             "gyre.GradientTape for what runs eagerly."
         )
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    return backprop.symbolic(
-        _listed(ys),
-        _listed(xs),
-        None if grad_ys is None else _listed(grad_ys),
-        "zero" if zero else "none",
-        _listed(stop_gradients),
+    ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
+    found = backprop.symbolic(
+        ys, xs, None if grad_ys is None else _listed(grad_ys), "zero" if zero else "none", stops
     )
+    return found if zero or stops else _with_zeros(ys, xs, found)
+
+
+def _with_zeros(ys: list, xs: list, found: list) -> list:
+    """The gradients, zeros among them where a construct takes what does not reach ys."""
+    left = [i for i, g in enumerate(found) if g is None and backprop.is_differentiable(xs[i].dtype)]
+    if left:
+        sources = [backprop.symbolic_source(xs[i]) for i in left]
+        targets = [_gyre.convert(part) for y in ys for part in backprop.parts_of(y)]
+        for i, is_reached in zip(left, are_reached(sources, targets), strict=True):
+            if is_reached:
+                found[i] = backprop.zeros_of(xs[i])
+    return found
 
 
 def _listed(value) -> list:

@@ -8,6 +8,7 @@ import operator
 from gyre import _gyre
 from gyre._impl import errors, nest
 from gyre._impl.annotations import Any
+from gyre._impl.composites import ragged_indexing
 from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
 from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.dtypes import DTypeLike
@@ -215,6 +216,10 @@ class RaggedTensor:
         rows = _gyre.execute("GatherV2", [st_input.indices, 0, 1])[0]
         return cls.from_value_rowids(st_input.values, rows, st_input.dense_shape[0], validate=False)
 
+    def _gyre_concat(self, values, axis):
+        """It among others, joined along an axis."""
+        return ragged_indexing.concat(list(values), axis, self)
+
     def __gyre_tensor__(self):
         """No tensor by itself: rows may have different lengths."""
         raise ValueError("a RaggedTensor becomes a tensor by to_tensor(), which fills its rows up")
@@ -246,11 +251,11 @@ class RaggedTensor:
 
     def __getitem__(self, index):
         if isinstance(index, tuple):
-            first, *rest = index
-            row = self[first]
-            return row if not rest else row[rest[0] if len(rest) == 1 else tuple(rest)]
+            return ragged_indexing.indexed(self, index)
+        if index is Ellipsis:
+            return self
         if isinstance(index, slice):
-            raise TypeError("slices of a RaggedTensor's rows are not supported; index single rows")
+            return self if index == slice(None) else ragged_indexing.row_slice(self, index)
         after = index + 1
         if isinstance(index, int) and index < 0:
             index, after = index - 1, index

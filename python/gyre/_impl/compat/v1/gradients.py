@@ -7,12 +7,14 @@ from gyre._impl import errors
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import gradients as others
 from gyre._impl.autodiff import jacobians
-from gyre._impl.autodiff.backprop import is_variable, parts_of
+from gyre._impl.autodiff.backprop import is_differentiable, is_variable, parts_of
 from gyre._impl.autodiff.tape import UnconnectedGradients
+from gyre._impl.autodiff.through_constructs import are_reached
 from gyre._impl.compat.v1.group import tuple as gated
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.graphs.graph import current, has_default_graph, name_scope
+from gyre._impl.graphs.switches import modes
 from gyre._impl.variable import Variable
 
 
@@ -97,6 +99,8 @@ def _found(ys, xs, weights, stops, unconnected):
         unconnected="none",
         sparse=True,
     )
+    if modes.control_flow_v2 and not stops and not zero:
+        found = _with_zeros(targets, xs, found)
     gathered = _gathered() if any(isinstance(g, tuple) for g in found) else set()
     return [
         call("ZerosLike", convert_to_tensor(x))
@@ -106,6 +110,19 @@ def _found(ys, xs, weights, stops, unconnected):
         else g
         for x, g in zip(xs, found, strict=True)
     ]
+
+
+def _with_zeros(targets: list, xs: list, found: list) -> list:
+    """The gradients, zeros among them where a construct takes what does not reach the targets."""
+    left = [i for i, g in enumerate(found) if g is None]
+    if not left:
+        return found
+    reached = are_reached([_source(xs[i]) for i in left], targets)
+    found = list(found)
+    for i, is_reached in zip(left, reached, strict=True):
+        if is_reached and is_differentiable(xs[i].dtype):
+            found[i] = call("ZerosLike", convert_to_tensor(xs[i]))
+    return found
 
 
 def _differentiated(*args, **kwargs) -> list:
