@@ -1,11 +1,10 @@
 """Server: a worker in this process."""
 
 import os
-import secrets
 import threading
 
 from gyre import _gyre
-from gyre._impl.cluster.connection import TOKEN_VARIABLE, remember_token, target_of
+from gyre._impl.cluster.connection import TOKEN_VARIABLE, own_token, remember_token, target_of
 from gyre._impl.cluster.spec import ClusterSpec
 
 
@@ -50,7 +49,7 @@ class Server:
         """Begins to serve, if it does not yet."""
         if self._worker is not None:
             return
-        token = self._token or secrets.token_hex(16)
+        token = self._token or own_token()
         self._worker = _gyre.Worker(
             self._address,
             token=token,
@@ -58,6 +57,7 @@ class Server:
             devices=self._devices,
             threads=self._threads,
         )
+        remember_token(self._address, token)
         self._address = self._worker.address
         remember_token(self._address, token)
 

@@ -335,6 +335,10 @@ def as_message(graph, data: bytes, from_version, add_shapes: bool) -> messages.G
     """What a graph was written as, as Graph.as_graph_def returns it."""
     refuse(from_version is not None, "from_version", "a graph is written as a whole")
     graph_def = messages.GraphDef.FromString(data)
+    marked = {o.name: o._marks for o in graph.get_operations() if o._marks}
+    for node in graph_def.node if marked else ():
+        for name, value in marked.get(node.name, {}).items():
+            node.attr[name].CopyFrom(value)
     if add_shapes:
         operations = {operation.name: operation for operation in graph.get_operations()}
         for node in graph_def.node:

@@ -192,7 +192,7 @@ class _Export:
         )
         assigned, values = [], []
         for variable, value in zip(variables, restored, strict=True):
-            if None not in (variable.shape.dims or [None]):
+            if None not in (variable.shape._dims or [None]):
                 value = call(
                     "EnsureShape", value, shape=variable.shape.as_list(), name="saver/EnsureShape"
                 )

@@ -2,7 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl import shape
-from gyre._impl.compat.v1.dimension import Dimension
+from gyre._impl.dimension import Dimension
 from gyre._impl.graphs.graph import start_default_graph, stop_default_graph
 from gyre._impl.graphs.switches import modes
 

@@ -13,7 +13,7 @@ from gyre import _gyre
 from gyre._impl.compat.v1 import initializers
 from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.variable import Variable
-from gyre._impl.convert import is_value
+from gyre._impl.convert import convert_to_tensor, holds_tensor, is_value
 from gyre._impl.device import get_name_scope
 from gyre._impl.device import name_scope as newer_scope
 from gyre._impl.dtypes import DTypeLike
@@ -345,6 +345,8 @@ def get_variable(
 
 def _dtype_of(initializer, scope):
     if initializer is not None and not callable(initializer):
+        if holds_tensor(initializer):
+            return convert_to_tensor(initializer).dtype
         return initializer.dtype if hasattr(initializer, "dtype") else constant_dtype(initializer)
     return scope.dtype
 
@@ -421,7 +423,11 @@ def _made(name, shape, dtype, initializer: Any, options) -> Variable:
                 raise ValueError("If initializer is a constant, do not specify shape: they differ.")
 
         def initial():
-            return initializer if is_value(initializer) else constant(initializer, dtype)
+            if is_value(initializer):
+                return initializer
+            if holds_tensor(initializer):
+                return convert_to_tensor(initializer, dtype)
+            return constant(initializer, dtype)
 
     if not has_default_graph():
         with newer_scope(None):  # the name is a full one
