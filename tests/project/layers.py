@@ -74,6 +74,7 @@ PYTHON_ROWS = [
     (
         "config",
         "constants",
+        "decorators",
         "dimension",
         "dtypes",
         "errors",

@@ -206,13 +206,13 @@ class GradientTape:
         experimental_use_pfor=True,
     ) -> Any:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
-        [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row,
+        [batch] + target.shape[1:] + source.shape[1:]; zeros if they are not connected. Computed backwards once per element of a row,
         in a graph for all of them at once. ValueError if shapes don't begin
         with the same batch."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
         self._tape.use()
-        unconnected = UnconnectedGradients(unconnected_gradients)
+        UnconnectedGradients(unconnected_gradients)
         x_dims, y_dims = source._dims, target._dims
         if (
             not x_dims
@@ -229,8 +229,6 @@ class GradientTape:
             row,
         )
         stacked = found[0] if found else None
-        if stacked is None and unconnected is UnconnectedGradients.NONE:
-            return None
         if stacked is not None:
             order = [1, 0, *range(2, 1 + len(x_dims))]
             stacked = call("Transpose", stacked, order)

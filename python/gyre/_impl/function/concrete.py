@@ -45,14 +45,12 @@ class ConcreteFunction(ConcreteMembers):
         self._executable = graph.prepare(self.inputs, self.outputs)
         self._pack = _packer(structured_outputs)
         graph.structured_outputs = structured_outputs
-        graph.structured_input_signature = self.structured_input_signature
+        graph._arguments = leaves, placeholders
 
     @property
     def structured_input_signature(self):
         """(args, kwargs) with a TensorSpec for each tensor."""
-        return self._leaves.rebuild(
-            [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments]
-        )
+        return self.graph.structured_input_signature
 
     def _call(self, args, kwargs):
         return self.run(self.tensors_of(args, kwargs))
@@ -81,6 +79,7 @@ class ConcreteFunction(ConcreteMembers):
         """Of all arguments: what is no tensor must be what it was traced for."""
         if self.parameters is None:
             raise TypeError(f"{self.name} takes {len(self._arguments)} tensors")
+        self._require_given(args, kwargs)
         given = self.parameters.bind(args, kwargs)
         leaves = self.parameters.leaves(*given)
         if leaves.token == self._leaves.token:
@@ -100,6 +99,15 @@ class ConcreteFunction(ConcreteMembers):
                     f"Can not cast {value!r} to it"
                 )
         return tensors
+
+    def _require_given(self, args, kwargs):
+        """TypeError: an argument is left to its default, for which the function was traced as a
+        tensor."""
+        given = self.parameters.given(args, kwargs)
+        for path in self._leaves.paths():
+            name = self.parameters.name_of(path).partition("[")[0]
+            if name in self.parameters.signature.parameters and name not in given:
+                raise TypeError(f"{self.name} misses a required argument: '{name}'")
 
     def _tensor_for(self, spec, value, path):
         """A tensor of the dtype that the function was traced for."""
@@ -330,9 +338,14 @@ def trace(function, leaves, dims, python):
     graph = FunctionGraph(function.name)
     graph.compile = function.compile
     with graph:
+        said = leaves.names or [None] * len(leaves.tensors)
         placeholders = [
-            graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))
-            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths(), strict=True)
+            graph.placeholder(
+                tensor.dtype, shape, _identifier(name or function.parameters.name_of(path))
+            )
+            for tensor, shape, path, name in zip(
+                leaves.tensors, dims, leaves.paths(), said, strict=True
+            )
         ]
         args, kwargs = leaves.rebuild(placeholders)
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.function.late_captures import conforming
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import type_spec_from_value
 from gyre._impl.tracing.variables import variable_of
@@ -89,7 +90,7 @@ class ConcreteMembers(_gyre.QuietCallable):
         return [
             tensor
             for value in self._captured
-            for tensor in (value() if callable(value) else [value])
+            for tensor in (_now(value) if callable(value) else [value])
         ]
 
     @property
@@ -101,6 +102,25 @@ class ConcreteMembers(_gyre.QuietCallable):
         are called at each call."""
         self._captured = list(captures)
         self._asks = any(map(callable, self._captured))
+
+    def replace_capture_with_deferred_capture(
+        self, tensor, closure, spec, placeholder=None, default_value=None
+    ) -> None:
+        """In place of a tensor of outside it uses from now on, at each call, what `closure`
+        returns, of the type that `spec` says. ValueError for a tensor that it does not use, and for
+        a spec of other tensors."""
+        del placeholder, default_value
+        captured = list(self._captured)
+        place = next((i for i, one in enumerate(captured) if one is tensor), None)
+        if place is None:
+            raise ValueError("the tensor is not one that the function captures")
+        if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor._dims):
+            raise ValueError(
+                f"Attempting to substitute closure with spec {spec} that's incompatible with the "
+                f"captured tensor {tensor!r}"
+            )
+        captured[place] = lambda: conforming(spec, closure())
+        self.set_external_captures(captured)
 
     @property
     def output_dtypes(self) -> Any:
@@ -135,6 +155,11 @@ class ConcreteMembers(_gyre.QuietCallable):
 
     def add_to_graph(self, g=None) -> None:
         """Accepted, without effect: a graph gets a function with the first call of it."""
+
+
+def _now(closure) -> list:
+    """The tensors of what a late capture returns."""
+    return [_gyre.convert(part) for part in nest.flatten(closure(), expand_composites=True)]
 
 
 def _told(spec) -> str:

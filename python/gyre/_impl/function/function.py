@@ -274,20 +274,24 @@ class Function(FunctionMembers):
         With an input_signature no arguments are needed."""
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
-        specs = []
+        specs, names = [], []
 
         def example(value):
             if not isinstance(value, TensorSpec):
                 return value
             specs.append(value)
             with _gyre.Graph("signature") as graph:
-                return graph.placeholder(value.dtype, value._dims, value.name or "")
+                made = graph.placeholder(value.dtype, value._dims, value.name or "")
+            names.append((made, value.name))
+            return made
 
         args, kwargs = nest.map_structure(example, (args, kwargs), expand_composites=True)
         if self.input_signature is not None and specs:
             leaves = self.parameters.leaves(*self.parameters.bind(args, kwargs))
         else:
             leaves = self._leaves(args, kwargs)
+        if names:
+            leaves.names = [next((n for t, n in names if t is x), None) for x in leaves.tensors]
         with self._lock, _gyre.init_scope():
             found = self._exact.get((leaves.token, leaves.dims))
             for trace in self._traces.get(leaves.token, ()):

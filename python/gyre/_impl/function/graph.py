@@ -10,6 +10,7 @@ from gyre._impl import nest
 from gyre._impl.control_flow.group import control_dependencies
 from gyre._impl.device import device, name_scope
 from gyre._impl.function.late_captures import LateCapture
+from gyre._impl.spec import TensorSpec
 
 if TYPE_CHECKING:
     from gyre._impl.graphs.operation import Operation
@@ -26,8 +27,16 @@ class FunctionGraph(_gyre.Graph):
     )
 
     outer_graph = None  # what stands around a function is not part of it
-    structured_input_signature: Any = None
+    _arguments: Any = None  # the leaves of a call, and their placeholders
     structured_outputs: Any = None
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """(args, kwargs) with a TensorSpec for each tensor; None while it is traced."""
+        if self._arguments is None:
+            return None
+        leaves, placeholders = self._arguments
+        return leaves.rebuild([TensorSpec(t._dims, t.dtype, t.name) for t in placeholders])
 
     def control_dependencies(self, control_inputs) -> Any:
         """A context: operations made within it run after these."""

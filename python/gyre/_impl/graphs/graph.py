@@ -12,6 +12,7 @@ from typing import Any
 from gyre import _gyre
 from gyre._impl.control_flow.group import control_dependencies as others
 from gyre._impl.device import device as eager_device
+from gyre._impl.device import name_scope as newer_name_scope
 from gyre._impl.graphs.operation import Operation
 from gyre._impl.graphs.switches import modes
 from gyre._impl.proto import messages
@@ -545,8 +546,8 @@ def eager_mode() -> Any:
 
 class name_scope:
     """A context: names of operations made within it begin with `name`, made unique, and a slash;
-    that is what the context gives. default_name is taken if name is None. In eager execution
-    without effect.
+    that is what the context gives. default_name is taken if name is None. In eager execution names
+    of variables do.
     """
 
     def __init__(self, name, default_name=None, values=None):
@@ -561,7 +562,8 @@ class name_scope:
 
     def __enter__(self):
         if not has_default_graph():
-            return (self._name or "") + "/" if self._name else ""
+            self._scope = newer_name_scope(self._name)
+            return self._scope.__enter__()
         self._scope = current().name_scope(self._name)
         return self._scope.__enter__()
 

@@ -180,6 +180,7 @@ NAMES = {
     "init_scope": _I + "graphs.graph:init_scope",
     "executing_eagerly": "gyre._gyre:executing_eagerly",
     "__internal__.eager_context.eager_mode": _I + "graphs.graph:eager_mode",
+    "__internal__.decorator.make_decorator": _I + "decorators:make_decorator",
     "__internal__.get_name_scope": _I + "device:get_name_scope",
     "load_plugin": "gyre._gyre:load_plugin",
     "import_graph": "gyre._gyre:import_graph",

@@ -237,7 +237,9 @@ def while_loop(
         "maximum_iterations": maximum_iterations,
     }
     if not has_default_graph():
-        results = loops.while_loop(cond, body, loop_vars, shape_invariants, **options)
+        results = loops.while_loop(
+            cond, body, loop_vars, shape_invariants, name=name or "while", **options
+        )
     else:
         loop_vars = nest.map_structure(as_tensor, loop_vars, expand_composites=True)
         results = named_results(

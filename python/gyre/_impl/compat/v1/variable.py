@@ -7,6 +7,7 @@ import contextlib
 from gyre import _gyre
 from gyre._impl import variable as variables
 from gyre._impl.annotations import Any
+from gyre._impl.autodiff import tape
 from gyre._impl.compat.v1 import variable_proto
 from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.control import cond
@@ -246,6 +247,8 @@ class Variable(_Base, metaclass=_Making):
     # ---- Reading
 
     def _resource(self):
+        if self.is_watched and tape.recording():
+            _gyre.accessed(self.handle, self.handle)
         return self.handle
 
     def read_value(self):
@@ -253,7 +256,7 @@ class Variable(_Base, metaclass=_Making):
         argument = self._argument()
         if argument is not None:
             return argument
-        return call("ReadVariableOp", self.handle, dtype=self._dtype)
+        return call("ReadVariableOp", self._resource(), dtype=self._dtype)
 
     __gyre_tensor__ = read_value
 
