@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from gyre import _gyre
 
-_CONSTRUCTS = frozenset(("If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"))
+_LOOPS = frozenset(("While", "StatelessWhile"))
+_CONSTRUCTS = _LOOPS | {"If", "StatelessIf", "Case", "StatelessCase"}
 _ENDS = frozenset(("StopGradient", "PreventGradient", "ZerosLike", "OnesLike", "Shape"))
 
 
@@ -17,9 +18,8 @@ def _carries(tensor) -> bool:
     return dtype.is_floating or dtype.is_complex or dtype.name in ("variant", "resource")
 
 
-def taken_by_constructs(targets: list) -> list:
-    """What the conditionals and loops take that lie behind the targets: tensors, and handles of
-    variables."""
+def _taken(targets: list, constructs: frozenset) -> list:
+    """What the constructs take that lie behind the targets: tensors, and handles of variables."""
     waiting = [_gyre.node_of(t) for t in targets if t.is_symbolic]
     seen, found = set(waiting), []
     while waiting:
@@ -27,21 +27,22 @@ def taken_by_constructs(targets: list) -> list:
         if node.type in _ENDS:
             continue
         for tensor in node.inputs:
-            if not _carries(tensor):
-                continue
-            if node.type in _CONSTRUCTS:
-                found.append(tensor)
             before = _gyre.node_of(tensor)
+            if not _carries(tensor) and before.type not in constructs:
+                continue
+            if node.type in constructs:
+                found.append(tensor)
             if before not in seen:
                 seen.add(before)
                 waiting.append(before)
     return found
 
 
-def are_reached(sources: list, targets: list) -> list[bool]:
+def are_reached(sources: list, targets: list, loops_alone: bool = False) -> list[bool]:
     """For each source (a tensor, or the handle of a variable) whether a construct that lies behind
-    the targets takes it, or what depends on it."""
-    taken = taken_by_constructs(targets)
+    the targets takes it, or what depends on it. loops_alone: no conditional counts, as where these
+    are primitives."""
+    taken = _taken(targets, _LOOPS if loops_alone else _CONSTRUCTS)
     if not taken:
         return [False] * len(sources)
     keys = {(_gyre.node_of(t), _gyre.slot_of(t)) for t in taken}

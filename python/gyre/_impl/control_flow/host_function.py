@@ -223,6 +223,7 @@ def numpy_function(
 
     if _gyre.current_graph() is None:
         values = [_gyre.convert(value) for value in inp]
-        return _pack(_gyre.run_once(label, lambda _orders: call(values)), structure)
+        results = _gyre.run_once(label, lambda _orders: call(values))
+        return _pack(results, structure) if dtypes else None
     op = "PyFunc" if stateful else "PyFuncStateless"
     return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

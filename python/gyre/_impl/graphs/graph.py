@@ -247,8 +247,12 @@ class Graph(_gyre.Graph):
         self._colocated = ([] if ignore_existing or op is None else list(before)) + (
             [group] if group else []
         )
+        device = getattr(op, "device", None)
         try:
-            with self.colocation_scope(self._colocated):
+            with (
+                self.colocation_scope(self._colocated),
+                self.device(device) if device else contextlib.nullcontext(),
+            ):
                 yield
         finally:
             self._colocated = before

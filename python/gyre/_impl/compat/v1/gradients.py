@@ -99,7 +99,7 @@ def _found(ys, xs, weights, stops, unconnected):
         unconnected="none",
         sparse=True,
     )
-    if modes.control_flow_v2 and not stops and not zero:
+    if not stops and not zero:
         found = _with_zeros(targets, xs, found)
     gathered = _gathered() if any(isinstance(g, tuple) for g in found) else set()
     return [
@@ -117,7 +117,9 @@ def _with_zeros(targets: list, xs: list, found: list) -> list:
     left = [i for i, g in enumerate(found) if g is None]
     if not left:
         return found
-    reached = are_reached([_source(xs[i]) for i in left], targets)
+    reached = are_reached(
+        [_source(xs[i]) for i in left], targets, loops_alone=not modes.control_flow_v2
+    )
     found = list(found)
     for i, is_reached in zip(left, reached, strict=True):
         if is_reached and is_differentiable(xs[i].dtype):
