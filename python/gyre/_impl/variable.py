@@ -197,6 +197,10 @@ class Variable(metaclass=_Creating):
         """The device for which it was made, where functions that use it read and write it."""
         return self.handle.device
 
+    @property
+    def _handle(self) -> _gyre.Tensor:
+        return self.handle
+
     def ref(self) -> Reference:
         """A hashable stand-in."""
         return Reference(self)

@@ -45,7 +45,9 @@ def test_concrete_functions_describe_themselves():
     assert concrete.output_shapes["y"].as_list() == [None]
     assert len(concrete.captured_inputs) == 1
     kind = concrete.function_type
-    assert list(kind.parameters) == ["x", "scale"] and kind.captures[id(outside)].dtype == gyre.float32
+    assert (
+        list(kind.parameters) == ["x", "scale"] and kind.captures[id(outside)].dtype == gyre.float32
+    )
     told = concrete.pretty_printed_signature()
     assert "scale (POSITIONAL_OR_KEYWORD): Literal[2]" in told and "Output Type:" in told
     assert concrete.pretty_printed_signature(verbose=False).startswith("(x: TensorSpec(")

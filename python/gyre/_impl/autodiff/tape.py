@@ -6,9 +6,9 @@ once the ops, in a graph which nodes were added meanwhile.
 
 from __future__ import annotations
 
-import warnings
 import contextlib
 import enum
+import warnings
 from collections.abc import Iterator
 
 from gyre import _gyre
@@ -206,9 +206,9 @@ class GradientTape:
         experimental_use_pfor=True,
     ) -> Any:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
-        [batch] + target.shape[1:] + source.shape[1:]; zeros if they are not connected. Computed backwards once per element of a row,
-        in a graph for all of them at once. ValueError if shapes don't begin
-        with the same batch."""
+        [batch] + target.shape[1:] + source.shape[1:]; zeros if they are not connected. Computed
+        backwards once per element of a row, in a graph for all of them at once. ValueError if
+        shapes don't begin with the same batch, or rows are scalars."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
         self._tape.use()
@@ -217,10 +217,14 @@ class GradientTape:
         if (
             not x_dims
             or not y_dims
+            or min(len(x_dims), len(y_dims)) < 2
             or None not in (x_dims[0], y_dims[0])
             and x_dims[0] != y_dims[0]
         ):
-            raise ValueError("batch_jacobian needs a target and a source of one batch size.")
+            raise ValueError(
+                "batch_jacobian needs a target and a source of one batch size, with rows that are "
+                "no scalars."
+            )
         row = call("Fill", _rest_of_shape(target), _gyre.convert(0, target.dtype))
         found = jacobians.rows(
             lambda dy: self._gradients(

@@ -1,8 +1,8 @@
 """Cluster: a connection to workers, which sessions run on."""
 
 import functools
-import secrets
 import os
+import secrets
 
 from gyre import _gyre
 from gyre._impl.errors import UnauthenticatedError

@@ -53,7 +53,9 @@ def _within_rows(ragged, key: list):
         return ragged
     inner = ragged.values
     whole = (slice(None), *rest)
-    return type(ragged)(indexed(inner, whole) if _is_ragged(inner) else inner[whole], ragged.row_splits)
+    return type(ragged)(
+        indexed(inner, whole) if _is_ragged(inner) else inner[whole], ragged.row_splits
+    )
 
 
 def row_slice(ragged, rows: slice):

@@ -27,7 +27,8 @@ def cond(
 ) -> Any:
     """true_fn() if `pred` is true, else false_fn(). Only that branch runs.
 
-    pred: a bool scalar, or a tensor of one element. A Python bool or an eager tensor decides at once.
+    pred: a bool scalar, or a tensor of one element. A Python bool or an eager tensor decides at
+    once.
     Both branches return equal structures with equal dtypes; shapes may differ.
     TypeError if they do not, or if a branch is not callable."""
     if true_fn is None or false_fn is None:

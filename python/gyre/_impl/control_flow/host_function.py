@@ -178,9 +178,10 @@ def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
     """func(*inp), called by Python when the graph runs, with eager tensors.
 
     inp: tensors and composites (structures of them are handed over as such). Tout: dtypes (or
-    specs) of the results, structured as they are; None or [] for none. Effects keep their order. The function may
-    be called from another thread; gradients call it again. TypeError, ValueError if the results are
-    not what Tout promises; what func raises comes out of the run, as its own class and as the
+    specs) of the results, structured as they are; None or [] for none. Effects keep their order.
+    The function may be called from another thread; gradients call it again. TypeError, ValueError
+    if the results are not what Tout promises; what func raises comes out of the run, as its own
+    class and as the
     OpError that fits (InvalidArgumentError for TypeError and ValueError)."""
     if not callable(func):
         raise ValueError(f"py_function takes a callable, not {func!r}")

@@ -125,9 +125,7 @@ class ConcreteMembers(_gyre.QuietCallable):
     @property
     def output_dtypes(self) -> Any:
         """The dtypes of its results, structured as these."""
-        return nest.map_structure(
-            lambda x: None if x is None else x.dtype, self.structured_outputs
-        )
+        return nest.map_structure(lambda x: None if x is None else x.dtype, self.structured_outputs)
 
     @property
     def output_shapes(self) -> Any:

@@ -20,7 +20,6 @@ from gyre._impl.proto.own_ops import all_nodes, replace_own_ops
 from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
 from gyre._impl.spec import TensorSpec
-from gyre._impl.tracing.variables import variable_of
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}

@@ -84,7 +84,13 @@ def foldl(
         raise TypeError("fn must be callable.")
     with name_scope(name, "foldl"):
         return scans.foldl(
-            called(as_body(fn)), elems, initializer, parallel_iterations, back_prop, swap_memory, "while"
+            called(as_body(fn)),
+            elems,
+            initializer,
+            parallel_iterations,
+            back_prop,
+            swap_memory,
+            "while",
         )
 
 
@@ -102,5 +108,11 @@ def foldr(
         raise TypeError("fn must be callable.")
     with name_scope(name, "foldr"):
         return scans.foldr(
-            called(as_body(fn)), elems, initializer, parallel_iterations, back_prop, swap_memory, "while"
+            called(as_body(fn)),
+            elems,
+            initializer,
+            parallel_iterations,
+            back_prop,
+            swap_memory,
+            "while",
         )
