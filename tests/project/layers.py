@@ -75,6 +75,7 @@ PYTHON_ROWS = [
         "config",
         "constants",
         "decorators",
+        "device_spec",
         "dimension",
         "dtypes",
         "errors",

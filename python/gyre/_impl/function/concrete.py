@@ -88,7 +88,7 @@ class ConcreteFunction(ConcreteMembers):
         pairs = nest.flatten_with_paths(wanted, expand_composites=True)
         found = nest.flatten_with_paths(given, expand_composites=True)
         if [path for path, _ in pairs] != [path for path, _ in found]:
-            raise TypeError(f"{self.name} was traced for arguments of another structure: {wanted}")
+            raise TypeError(f"{self.name} was traced for arguments of another structure")
         tensors = []
         for (path, spec), (_, value) in zip(pairs, found, strict=True):
             if isinstance(spec, TensorSpec):

@@ -159,6 +159,7 @@ NAMES = {
     "errors.error_code_from_exception_type": _I + "errors:error_code_from_exception_type",
     "experimental.function_executor_type": _I + "config:function_executor_type",
     "test.compute_gradient": _I + "autodiff.numeric:compute_gradient",
+    "DeviceSpec": _I + "device_spec:DeviceSpec",
     "device": _I + "device:device",
     "name_scope": _I + "device:name_scope",
     "train.Checkpoint": _I + "checkpoints.checkpoint:Checkpoint",
