@@ -7,6 +7,9 @@ from gyre import _gyre
 from gyre._impl.cluster.connection import TOKEN_VARIABLE, own_token, remember_token, target_of
 from gyre._impl.cluster.spec import ClusterSpec
 
+# They serve until they are closed, whoever still holds them.
+_serving: set = set()
+
 
 class Server:
     """A task of a cluster, in this process: runs the parts of programs that are placed on it.
@@ -58,6 +61,7 @@ class Server:
             threads=self._threads,
         )
         remember_token(self._address, token)
+        _serving.add(self)
         self._address = self._worker.address
         remember_token(self._address, token)
 
@@ -79,6 +83,7 @@ class Server:
 
     def close(self) -> None:
         """Ends it. What runs on it fails."""
+        _serving.discard(self)
         if self._worker is not None:
             self._worker.close()
         self._ended.set()

@@ -253,8 +253,11 @@ def while_loop(
             ),
             first=2,
         )
-    if not return_same_structure and isinstance(results, (list, tuple)) and len(results) == 1:
-        return results[0]
+    if not return_same_structure and isinstance(results, (list, tuple)):
+        if len(results) == 1:
+            return results[0]
+        leaves = nest.flatten(results)
+        return leaves[0] if len(leaves) == 1 else results
     return results
 
 
