@@ -22,7 +22,7 @@ thread_local Steady::time_point last_look;
 
 }  // namespace
 
-thread_local int32_t EigenWatch::steps_until_look_ = 0;
+constinit thread_local int32_t EigenWatch::steps_until_look_ = 0;
 
 EigenWatch::EigenWatch(const KernelContext& ctx) {
   watched = &ctx;

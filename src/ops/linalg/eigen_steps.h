@@ -35,7 +35,7 @@ class EigenWatch {
   // Not of the model "initial-exec", which would be quicker to read: with it the whole block of the
   // library's thread-local variables must fit into what the loader keeps free for libraries that a
   // running process loads, and `import gyre` fails.
-  static thread_local int32_t steps_until_look_;
+  static constinit thread_local int32_t steps_until_look_;
 };
 
 }  // namespace gyre
