@@ -3,6 +3,7 @@
 import math
 
 from gyre import _gyre
+from gyre._impl import session_graphs
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -48,12 +49,24 @@ def packed_list(value, dtype=None):
     if not isinstance(value, (list, tuple)):
         return value
     items = [packed_list(item, dtype) for item in value]
+    if dtype is not None:
+        items = [_of_dtype(item, dtype) for item in items]
     return _gyre.execute("Pack", [same_dtype(items, dtype)], {"axis": 0})[0]
+
+
+def _of_dtype(item, dtype):
+    """What stands in a list that is to be of a dtype: tensors of others are cast, as TensorFlow
+    does (in lists alone)."""
+    if not is_value(item):
+        return item
+    tensor = _gyre.convert(item)
+    return tensor if tensor.dtype == dtype else _execute("Cast", [tensor], {"DstT": dtype})[0]
 
 
 def same_dtype(values, dtype=None) -> list[Tensor]:
     """Values as tensors of one dtype: numbers and lists take that of the first tensor."""
-    values = [packed_list(v) if type(v) in (list, tuple) else v for v in values]
+    of_first = next((v.dtype for v in values if isinstance(v, Tensor)), None)
+    values = [packed_list(v, of_first) if type(v) in (list, tuple) else v for v in values]
     if all([isinstance(v, Tensor) for v in values]):
         return values
     if dtype is None:
@@ -102,6 +115,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     return _gyre.convert(value, dtype) if dtype is not None else _gyre.convert(value)
 
 
+@session_graphs.has_form("graphs.constant:constant")
 def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     """A tensor of a Python value or numpy array; `shape` reshapes it, or repeats a scalar.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 from gyre import _gyre
+from gyre._impl import session_graphs
 
 
 class _Scopes(threading.local):
@@ -19,6 +20,7 @@ class _Scopes(threading.local):
 _scopes = _Scopes()
 
 
+@session_graphs.has_form("graphs.graph:device")
 def device(device_name: str | None) -> AbstractContextManager[object]:
     """A context: nodes of a graph made within it ask for this device, and so do the nodes that
     stand for a Variable made within it. What runs at once runs on the CPU, whatever it asks for.
@@ -56,6 +58,7 @@ def device_in_scope() -> str:
     return _scopes.device and _gyre.device_here(_scopes.device)
 
 
+@session_graphs.has_form("graphs.graph:name_scope")
 @contextlib.contextmanager
 def name_scope(name: str) -> Iterator[str]:
     """A context: names of nodes and variables made within it begin with this one. It gives the
@@ -75,3 +78,10 @@ def name_scope(name: str) -> Iterator[str]:
 def name_in_scope(name: str) -> str:
     """The name of a variable that is made here."""
     return _scopes.path + name
+
+
+def get_name_scope() -> str:
+    """What names begin with here, without a slash at its end."""
+    graph = _gyre.current_graph()
+    of_graph = getattr(graph, "get_name_scope", None)
+    return _scopes.path.rstrip("/") if of_graph is None else of_graph()

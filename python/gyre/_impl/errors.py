@@ -162,6 +162,10 @@ class UnimplementedError(OpError, NotImplementedError):
     code = UNIMPLEMENTED
 
 
+class NoGradientError(UnimplementedError, LookupError):
+    """An operation has no gradient, or forbids it. Also a LookupError."""
+
+
 class InternalError(OpError):
     """A bug in Gyre; the message says which invariant does not hold."""
 

@@ -54,7 +54,7 @@ def namespace(prefix: str, module: types.ModuleType) -> None:
     start = prefix + "." if prefix else ""
 
     def find(name: str):
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__internal__":
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
         full = start + name
         if full in names():

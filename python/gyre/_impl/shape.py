@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from gyre import _gyre
+from gyre._impl.dimension import Dimension
 
 
 def as_dims(shape) -> tuple[int | None, ...] | None:
@@ -66,9 +67,9 @@ class TensorShape:
     ndims = rank
 
     @property
-    def dims(self) -> list[int | None] | None:
-        """The sizes as a list; None if the rank is unknown."""
-        return None if self._dims is None else list(self._dims)
+    def dims(self) -> list[Dimension] | None:
+        """The sizes as a list of Dimension objects; None if the rank is unknown."""
+        return None if self._dims is None else [Dimension(size) for size in self._dims]
 
     def as_list(self) -> list[int | None]:
         """The sizes as a list. ValueError if the rank is unknown."""

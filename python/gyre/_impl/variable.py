@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from gyre import _gyre
+from gyre._impl import session_graphs
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import call, constant, convert_to_tensor, is_value
@@ -51,9 +52,13 @@ _PARAMETERS = (
 
 
 class _Creating(type):
-    """Asks the creators of variable_creator_scope when a Variable is made."""
+    """Asks the creators of variable_creator_scope when a Variable is made. In the graph of a
+    session it is one of those that sessions keep."""
 
     def __call__(cls, *args, **kwargs):
+        if cls is Variable and session_graphs.is_built():
+            kwargs.update(zip(_PARAMETERS, args, strict=False))
+            return session_graphs.form("compat.v1.variable:Variable")(**kwargs, use_resource=True)
         stack = getattr(_creators, "stack", None)
         if not stack:
             return super().__call__(*args, **kwargs)
@@ -173,6 +178,16 @@ class Variable(metaclass=_Creating):
         return self._trainable
 
     @property
+    def initializer(self):
+        """The operation that gives it its initial value: None, it has it. (Variables of the graphs
+        of sessions have one.)"""
+        return None
+
+    def is_initialized(self, name: str | None = None) -> _gyre.Tensor:
+        """Whether it has a value: a bool tensor."""
+        return call("VarIsInitializedOp", self._resource(), name=name)
+
+    @property
     def constraint(self):
         """The function that optimizers apply to the value after each step."""
         return self._constraint
@@ -181,6 +196,10 @@ class Variable(metaclass=_Creating):
     def device(self) -> str:
         """The device for which it was made, where functions that use it read and write it."""
         return self.handle.device
+
+    @property
+    def _handle(self) -> _gyre.Tensor:
+        return self.handle
 
     def ref(self) -> Reference:
         """A hashable stand-in."""
@@ -367,7 +386,9 @@ class Variable(metaclass=_Creating):
 
     def __array__(self, dtype=None, copy=None) -> Any:
         del copy
-        value = self.numpy()
+        import numpy
+
+        value = numpy.asarray(self.numpy())
         return value if dtype is None else value.astype(dtype)
 
     __add__ = _operator("__add__")

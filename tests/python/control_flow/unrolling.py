@@ -99,7 +99,7 @@ def unrolled(fn):
     """fn, run as one straight graph. (Functions that it calls stay calls.)"""
 
     def run(*tensors):
-        graph = gyre.Graph("unrolled")
+        graph = gyre._gyre.Graph("unrolled")
         with graph:
             inputs = [graph.placeholder(tensor.dtype, tensor._dims) for tensor in tensors]
             with _Unroller(graph, inputs, list(tensors)).installed():

@@ -22,7 +22,7 @@ def test_virtual_devices():
 
 
 def test_scopes_name_nodes():
-    graph = gyre.Graph()
+    graph = gyre._gyre.Graph()
     with graph, gyre.name_scope("outer"), gyre.name_scope("inner"):
         x = gyre.constant(1.0) + 2.0
         y = gyre.add(x, x, name="sum")

@@ -181,7 +181,7 @@ def test_concrete_functions_graphs_and_plain_functions():
 
 
 def test_text_is_escaped():
-    graph = gyre.Graph('<b>&"graph"')
+    graph = gyre._gyre.Graph('<b>&"graph"')
     with graph:
         x = graph.placeholder(gyre.string, (), "x")
         gyre.raw_ops.StringJoin(inputs=[x, gyre.constant('</script>&<x y="1">')])
@@ -215,7 +215,7 @@ def test_thousand_nodes_are_quick():
 
 
 def test_wide_programs_are_quick_and_not_too_wide():
-    graph = gyre.Graph("wide")
+    graph = gyre._gyre.Graph("wide")
     with graph:
         x = graph.placeholder(gyre.float32, (2,), "x")
         last = [gyre.sin(x) for _ in range(1000)]

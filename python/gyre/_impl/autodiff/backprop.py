@@ -68,14 +68,13 @@ def symbolic(
     tape=None,
 ) -> list:
     """Gradients in the graph that is current: through all of it, or what a tape saw."""
-    graph = _gyre.current_graph()
     targets, weights = [], []
     for i, y in enumerate(ys):
         for part in parts_of(y):
             if differentiable(part):
                 targets.append(_gyre.convert(part))
                 weights.append(None if dys is None else dys[i])
-    sources = [_symbolic_source(graph, x) for x in xs]
+    sources = [symbolic_source(x) for x in xs]
     if not targets:
         return [None] * len(xs)
     if any(w is not None for w in weights):
@@ -97,11 +96,14 @@ def symbolic(
     return [_of_source(x, adjoint(g)) for x, g in zip(xs, found, strict=True)]
 
 
-def _symbolic_source(graph, x):
+def symbolic_source(x):
     """A tensor, or the handle of a variable unless what is read of it is handed to the graph."""
     if not is_variable(x):
         return _gyre.convert(parts_of(x)[0])
+    if x.handle.is_symbolic:  # a variable of a session's graph
+        return _gyre.convert(x.handle)
     argument = argument_for(x)
+    graph = _gyre.current_graph()
     return graph.variable(x.handle, x.dtype, x._dims) if argument is None else argument
 
 

@@ -14,6 +14,7 @@ where as many tapes record.
 from gyre import _gyre
 from gyre._impl import errors
 from gyre._impl.autodiff import backprop
+from gyre._impl.convert import convert_to_tensor
 
 
 class _Order:
@@ -134,7 +135,9 @@ class Derivatives:
     def derive(self, order: int, saved: list, dys: list, saves: bool) -> tuple[list, list]:
         """(what the derivatives give, flat, what is saved). `saves`: for those of later orders."""
         one = self._orders[order]
-        outputs = self._stages[order][saves]([*saved, *one.given(dys)])
+        # A stage takes tensors: what is IndexedSlices becomes one.
+        given = [convert_to_tensor(backprop.adjoint(dy)) for dy in one.given(dys)]
+        outputs = self._stages[order][saves]([*saved, *given])
         count = len(one.found)
         return outputs[:count], [*saved, *outputs[count:]]
 

@@ -126,12 +126,22 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     than its argument is a TypeError of whoever asks for gradients; of another shape a ValueError.
     """
 
-    @functools.wraps(f)
-    def decorated(*args, **kwargs):
-        run = _eager if _gyre.current_graph() is None else _traced
-        return run(f, args, kwargs)
+    return _Function(f)
 
-    return decorated
+
+class _Function:
+    """What custom_gradient makes: of a method, one that its objects have."""
+
+    def __init__(self, f):
+        functools.update_wrapper(self, f)
+        self._f = f
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else _Function(self._f.__get__(instance, owner))
+
+    def __call__(self, *args, **kwargs):
+        run = _eager if _gyre.current_graph() is None else _traced
+        return run(self._f, args, kwargs)
 
 
 def _eager(f, args: tuple, kwargs: dict):
@@ -305,6 +315,8 @@ def _traced(f, args: tuple, kwargs: dict):
         if open_trace.is_of(f, args, kwargs, inputs):
             return open_trace.call_itself(inputs)
     trace = _Trace(f, args, kwargs, inputs)
+    if not (inputs or trace.variables or trace.captured):  # nothing that a gradient could be of
+        return packed(trace.result, trace.forward([]))
     values = inputs + [v.read_value() for v in trace.variables]
     values += [_gyre.convert(c) for c in trace.captured]
     name = trace.name if trace.calls_itself else "custom"

@@ -7,9 +7,11 @@ import functools
 from collections.abc import Callable
 
 from gyre import _gyre
+from gyre._impl import session_graphs
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import backprop, jacobians
 from gyre._impl.autodiff.tape import ForwardAccumulator, UnconnectedGradients, flat, packed
+from gyre._impl.autodiff.through_constructs import are_reached
 from gyre._impl.convert import convert_to_tensor
 
 
@@ -37,6 +39,17 @@ def gradients(
     grad_ys: one weight per y, of its shape. stop_gradients: tensors that count as constants.
     RuntimeError outside of graphs, where tapes do it.
     """
+    if session_graphs.is_built():
+        return session_graphs.form("compat.v1.gradients:gradients")(
+            ys,
+            xs,
+            grad_ys,
+            name,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            stop_gradients=stop_gradients,
+            unconnected_gradients=unconnected_gradients,
+        )
     del name, gate_gradients, aggregation_method
     if _gyre.current_graph() is None:
         raise RuntimeError(
@@ -44,13 +57,23 @@ def gradients(
             "gyre.GradientTape for what runs eagerly."
         )
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    return backprop.symbolic(
-        _listed(ys),
-        _listed(xs),
-        None if grad_ys is None else _listed(grad_ys),
-        "zero" if zero else "none",
-        _listed(stop_gradients),
+    ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
+    found = backprop.symbolic(
+        ys, xs, None if grad_ys is None else _listed(grad_ys), "zero" if zero else "none", stops
     )
+    return found if zero or stops else _with_zeros(ys, xs, found)
+
+
+def _with_zeros(ys: list, xs: list, found: list) -> list:
+    """The gradients, zeros among them where a construct takes what does not reach ys."""
+    left = [i for i, g in enumerate(found) if g is None and backprop.is_differentiable(xs[i].dtype)]
+    if left:
+        sources = [backprop.symbolic_source(xs[i]) for i in left]
+        targets = [_gyre.convert(part) for y in ys for part in backprop.parts_of(y)]
+        for i, is_reached in zip(left, are_reached(sources, targets), strict=True):
+            if is_reached:
+                found[i] = backprop.zeros_of(xs[i])
+    return found
 
 
 def _listed(value) -> list:
@@ -64,6 +87,8 @@ def hessians(
 ) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements, in a graph: of shape
     x.shape + x.shape."""
+    if session_graphs.is_built():
+        return session_graphs.form("compat.v1.gradients:hessians")(ys, xs, name)
     del gate_gradients, aggregation_method, name
     results = []
     for x in _listed(xs):

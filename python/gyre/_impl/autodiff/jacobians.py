@@ -13,6 +13,11 @@ def rows(gradients, seed) -> list:
     of a vectorized_map over all elements."""
     if _gyre.current_graph() is None:
         found = [gradients(unit) for unit in _units(seed)]
+        if not found:  # a target without elements
+            return [
+                None if g is None else call("ExpandDims", convert_to_tensor(g), 0)[:0]
+                for g in gradients(seed)
+            ]
         columns = [[row[i] for row in found] for i in range(len(found[0]))] if found else []
         return [
             None if column[0] is None else call("Pack", [convert_to_tensor(g) for g in column])

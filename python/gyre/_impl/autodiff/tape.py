@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import warnings
 from collections.abc import Iterator
 
 from gyre import _gyre
@@ -76,8 +77,8 @@ class GradientTape:
             self._tape.stop()
 
     def watch(self, tensor) -> None:
-        """Watches a tensor, a variable, or all of a structure. ValueError for other values, and
-        for tensors that are not floating or complex."""
+        """Watches a tensor, a variable, or all of a structure. ValueError for other values; tensors
+        that are not floating or complex are passed over, with a warning."""
         for value in flat(tensor):
             handle = getattr(value, "handle", None)
             if handle is not None and hasattr(value, "read_value"):
@@ -90,10 +91,12 @@ class GradientTape:
                 )
             for part in parts:
                 if not (part.dtype.is_floating or part.dtype.is_complex):
-                    raise ValueError(
-                        f"A tape watches floating and complex tensors; this one is of "
-                        f"dtype {part.dtype.name}."
+                    warnings.warn(
+                        f"a tape watches floating and complex tensors; this one is of dtype "
+                        f"{part.dtype.name}",
+                        stacklevel=2,
                     )
+                    continue
                 self._tape.watch(part)
 
     def watched_variables(self) -> tuple:
@@ -203,21 +206,25 @@ class GradientTape:
         experimental_use_pfor=True,
     ) -> Any:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
-        [batch] + target.shape[1:] + source.shape[1:]. Computed backwards once per element of a row,
-        in a graph for all of them at once. ValueError if shapes don't begin
-        with the same batch."""
+        [batch] + target.shape[1:] + source.shape[1:]; zeros if they are not connected. Computed
+        backwards once per element of a row, in a graph for all of them at once. ValueError if
+        shapes don't begin with the same batch, or rows are scalars."""
         del parallel_iterations, experimental_use_pfor
         target = self._dense(target)
         self._tape.use()
-        unconnected = UnconnectedGradients(unconnected_gradients)
+        UnconnectedGradients(unconnected_gradients)
         x_dims, y_dims = source._dims, target._dims
         if (
             not x_dims
             or not y_dims
+            or min(len(x_dims), len(y_dims)) < 2
             or None not in (x_dims[0], y_dims[0])
             and x_dims[0] != y_dims[0]
         ):
-            raise ValueError("batch_jacobian needs a target and a source of one batch size.")
+            raise ValueError(
+                "batch_jacobian needs a target and a source of one batch size, with rows that are "
+                "no scalars."
+            )
         row = call("Fill", _rest_of_shape(target), _gyre.convert(0, target.dtype))
         found = jacobians.rows(
             lambda dy: self._gradients(
@@ -226,8 +233,6 @@ class GradientTape:
             row,
         )
         stacked = found[0] if found else None
-        if stacked is None and unconnected is UnconnectedGradients.NONE:
-            return None
         if stacked is not None:
             order = [1, 0, *range(2, 1 + len(x_dims))]
             stacked = call("Transpose", stacked, order)

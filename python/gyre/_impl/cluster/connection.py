@@ -1,6 +1,8 @@
 """Cluster: a connection to workers, which sessions run on."""
 
+import functools
 import os
+import secrets
 
 from gyre import _gyre
 from gyre._impl.errors import UnauthenticatedError
@@ -100,6 +102,13 @@ def parse_target(target: str) -> list[str]:
 def remember_token(address: str, token: str) -> None:
     """Notes the token of a worker that this process has started."""
     _tokens[address] = token
+
+
+@functools.cache
+def own_token() -> str:
+    """The token of workers that this process has started without being told one: one for all, so
+    that a session may run on several of them."""
+    return secrets.token_hex(16)
 
 
 def _token_for(addresses: list[str]) -> str:

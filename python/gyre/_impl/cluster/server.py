@@ -1,12 +1,14 @@
 """Server: a worker in this process."""
 
 import os
-import secrets
 import threading
 
 from gyre import _gyre
-from gyre._impl.cluster.connection import TOKEN_VARIABLE, remember_token, target_of
+from gyre._impl.cluster.connection import TOKEN_VARIABLE, own_token, remember_token, target_of
 from gyre._impl.cluster.spec import ClusterSpec
+
+# They serve until they are closed, whoever still holds them.
+_serving: set = set()
 
 
 class Server:
@@ -50,7 +52,7 @@ class Server:
         """Begins to serve, if it does not yet."""
         if self._worker is not None:
             return
-        token = self._token or secrets.token_hex(16)
+        token = self._token or own_token()
         self._worker = _gyre.Worker(
             self._address,
             token=token,
@@ -58,6 +60,8 @@ class Server:
             devices=self._devices,
             threads=self._threads,
         )
+        remember_token(self._address, token)
+        _serving.add(self)
         self._address = self._worker.address
         remember_token(self._address, token)
 
@@ -79,6 +83,7 @@ class Server:
 
     def close(self) -> None:
         """Ends it. What runs on it fails."""
+        _serving.discard(self)
         if self._worker is not None:
             self._worker.close()
         self._ended.set()

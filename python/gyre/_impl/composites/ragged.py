@@ -334,6 +334,10 @@ class RaggedTensor(Operators):
         rows = _gyre.execute("GatherV2", [st_input.indices, 0, 1])[0]
         return cls.from_value_rowids(st_input.values, rows, st_input.dense_shape[0], validate=False)
 
+    def _gyre_concat(self, values, axis):
+        """It among others, joined along an axis."""
+        return ragged_indexing.concat(list(values), axis, self)
+
     def __gyre_tensor__(self):
         """No tensor by itself: rows may have different lengths."""
         raise ValueError("a RaggedTensor becomes a tensor by to_tensor(), which fills its rows up")

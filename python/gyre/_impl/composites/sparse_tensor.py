@@ -100,7 +100,7 @@ class SparseTensor(ByValues):
     @staticmethod
     def _dims_of_parts(shape: TensorShape) -> list:
         """For a shape invariant, which is [rank], as TensorFlow has it."""
-        rank = shape.with_rank(1)[0]
+        (rank,) = shape.with_rank(1)._dims or (None,)
         return [(None, rank), (None,), (rank,)]
 
     def __repr__(self):

@@ -98,6 +98,9 @@ def _branch_list(branch_fns):
     if not branch_fns:
         raise ValueError("switch_case needs at least one branch")
     if all(isinstance(fn, tuple) for fn in branch_fns):
+        for key, _ in branch_fns:
+            if not isinstance(key, int):
+                raise TypeError(f"the key of a branch of switch_case must be an int, not {key!r}")
         pairs = sorted(branch_fns, key=lambda pair: pair[0])
         keys = [key for key, _ in pairs]
         if keys != list(range(len(pairs))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gyre import _gyre
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.merging import merge
 from gyre._impl.tracing.lines import place
@@ -26,7 +27,8 @@ def cond(
 ) -> Any:
     """true_fn() if `pred` is true, else false_fn(). Only that branch runs.
 
-    pred: a bool scalar. A Python bool or an eager tensor decides at once.
+    pred: a bool scalar, or a tensor of one element. A Python bool or an eager tensor decides at
+    once.
     Both branches return equal structures with equal dtypes; shapes may differ.
     TypeError if they do not, or if a branch is not callable."""
     if true_fn is None or false_fn is None:
@@ -35,6 +37,8 @@ def cond(
     pred = condition(pred)
     if is_static(pred):
         return as_tensors(true_fn() if pred else false_fn())
+    if pred._dims != ():
+        pred = _gyre.execute("Squeeze", [pred])[0]
     if state.probing:
         try:
             return true_fn()

@@ -6,37 +6,42 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from gyre import _gyre
-from gyre._impl import errors, handlers, nest
+from gyre._impl import errors, handlers, nest, session_graphs
 from gyre._impl.autodiff.backprop import zeros_of
 from gyre._impl.autodiff.tape import GradientTape
 from gyre._impl.dtypes import with_article
+from gyre._impl.spec import TensorSpec, TypeSpec
 
 
 def _types(Tout):
-    """(flat dtypes, structure, whether there is a single result)."""
+    """(flat dtypes, of all parts of composites, and the structure)."""
     if Tout is None:
         return [], None
-    single = not isinstance(Tout, (list, tuple, dict))
-    flat = [Tout] if single else nest.flatten(Tout)
+    flat = nest.flatten(Tout, expand_composites=True)
     return [_gyre.as_dtype(getattr(part, "dtype", part)) for part in flat], Tout
 
 
 def _pack(outputs, structure):
     if structure is None or isinstance(structure, (list, tuple)) and not structure:
-        return outputs[0] if outputs else None
-    if not isinstance(structure, (list, tuple, dict)):
+        if session_graphs.is_built():
+            return _gyre.current_graph().last_operation()
+        return structure
+    if not isinstance(structure, (list, tuple, dict, TypeSpec)):
         return outputs[0]
-    return nest.pack_sequence_as(structure, outputs)
+    return nest.pack_sequence_as(structure, outputs, expand_composites=True)
 
 
-def _results(name, results, dtypes):
+def _results(name, results, dtypes, structure=None):
     """What the Python function returned, as tensors of the promised dtypes."""
+    _require_kinds(name, results, structure)
     if results is None:
         leaves = []
     elif isinstance(results, (list, tuple, dict)) and not (
         len(dtypes) == 1 and not isinstance(results, dict) and not _holds_tensors(results)
     ):
-        leaves = nest.flatten(results)
+        leaves = nest.flatten(results, expand_composites=True)
+    elif hasattr(results, "_type_spec") and not isinstance(results, _gyre.Tensor):
+        leaves = nest.flatten(results, expand_composites=True)
     else:
         leaves = [results]
     if not dtypes:
@@ -57,6 +62,19 @@ def _results(name, results, dtypes):
             )
         tensors.append(tensor)
     return tensors
+
+
+def _require_kinds(name, results, structure) -> None:
+    """ValueError where a composite is promised and something else is returned, or the reverse."""
+    specs = nest.flatten(structure)
+    if not any(isinstance(s, TypeSpec) and not isinstance(s, TensorSpec) for s in specs):
+        specs = [None] * len(specs)
+    for spec, value in zip(specs, nest.flatten(results), strict=False):
+        if spec is None:
+            continue
+        promised = isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec)
+        if promised and not isinstance(value, spec.value_type):
+            raise ValueError(f"{name} returned a {type(value).__name__} where Tout promises {spec}")
 
 
 def _holds_tensors(results):
@@ -159,25 +177,29 @@ def _add_with_gradient(call, leaves, dtypes):
 def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
     """func(*inp), called by Python when the graph runs, with eager tensors.
 
-    inp: tensors (structures of them are handed over as such). Tout: dtypes (or specs) of the
-    results, structured as they are; None or [] for none. Effects keep their order. The function may
-    be called from another thread; gradients call it again. TypeError, ValueError if the results are
-    not what Tout promises; what func raises comes out of the run, as its own class and as the
+    inp: tensors and composites (structures of them are handed over as such). Tout: dtypes (or
+    specs) of the results, structured as they are; None or [] for none. Effects keep their order.
+    The function may be called from another thread; gradients call it again. TypeError, ValueError
+    if the results are not what Tout promises; what func raises comes out of the run, as its own
+    class and as the
     OpError that fits (InvalidArgumentError for TypeError and ValueError)."""
+    if not callable(func):
+        raise ValueError(f"py_function takes a callable, not {func!r}")
     inp = [] if inp is None else inp
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "py_function")
-    inputs = nest.map_structure(_gyre.convert, list(inp))
+    inputs = nest.map_structure(_gyre.convert, list(inp), expand_composites=True)
 
     def call(tensors):
-        return _results(label, func(*nest.pack_sequence_as(inputs, tensors)), dtypes)
+        given = nest.pack_sequence_as(inputs, tensors, expand_composites=True)
+        return _results(label, func(*given), dtypes, structure)
 
+    leaves = nest.flatten(inputs, expand_composites=True)
     if _gyre.current_graph() is None:
-        leaves = nest.flatten(inputs)
         if _gyre.logs_effects():
             return _pack(_once(label, call, leaves, dtypes), structure)
         return _pack(_now(call, leaves), structure)
-    return _pack(_add_with_gradient(call, nest.flatten(inputs), dtypes), structure)
+    return _pack(_add_with_gradient(call, leaves, dtypes), structure)
 
 
 def numpy_function(
@@ -191,6 +213,8 @@ def numpy_function(
 
     Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so
     that it is called where its results are needed alone."""
+    if not callable(func):
+        raise ValueError(f"numpy_function takes a callable, not {func!r}")
     inp = [] if inp is None else list(inp)
     dtypes, structure = _types(Tout)
     label = name or getattr(func, "__name__", "numpy_function")
@@ -200,6 +224,7 @@ def numpy_function(
 
     if _gyre.current_graph() is None:
         values = [_gyre.convert(value) for value in inp]
-        return _pack(_gyre.run_once(label, lambda _orders: call(values)), structure)
+        results = _gyre.run_once(label, lambda _orders: call(values))
+        return _pack(results, structure) if dtypes else None
     op = "PyFunc" if stateful else "PyFuncStateless"
     return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

@@ -134,6 +134,8 @@ def _typed(result, signature):
     """The result with the dtypes of the signature; TypeError if it cannot be."""
     if signature is None:
         return result
+    if nest.is_nested(signature) or nest.is_nested(result):
+        nest.assert_same_structure(signature, result)
     wanted = [
         _gyre.as_dtype(getattr(part, "dtype", part))
         for part in nest.flatten(signature)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gyre import _gyre
-from gyre._impl import nest
+from gyre._impl import nest, session_graphs
 
 _STREAMS = {
     "stdout": "stdout",
@@ -32,6 +32,7 @@ def _stream(output_stream):
     return found
 
 
+@session_graphs.makes_operation
 def print(
     *inputs,
     output_stream=None,

@@ -5,6 +5,7 @@ from typing import Any
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.control_flow.group import no_op
 from gyre._impl.dtypes import with_article
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tracing import lines
@@ -13,9 +14,10 @@ from gyre._impl.unsupported import refuse
 
 
 def _int32(value):
-    return (
-        value if isinstance(value, _gyre.Tensor) else _gyre.convert(value, _gyre.as_dtype("int32"))
-    )
+    if isinstance(value, _gyre.Tensor):
+        return value
+    number = value.__index__() if hasattr(value, "__index__") else value
+    return _gyre.convert(number, _gyre.as_dtype("int32"))
 
 
 class TensorArray:
@@ -56,12 +58,15 @@ class TensorArray:
         self._flow = flow
         self._dropped = None  # of an empty array in a graph: where what it becomes was written
         self._is_empty = flow is None
+        self._count: int | None = None  # in a graph: how many elements it has for good, if known
         if flow is not None:
             return
         if _gyre.current_graph() is None:
             self._values = [None] * int(size if size is not None else 0)
             self._cleared = set()
         else:
+            if hasattr(size, "__index__") and not isinstance(size, _gyre.Tensor):
+                self._count = None if dynamic_size else int(size)
             self._flow = _gyre.execute(
                 "TensorListReserve",
                 [self._shape(), _int32(0 if size is None else size)],
@@ -111,6 +116,7 @@ class TensorArray:
             infer_shape=self._infer,
         )
         made._dims = self._dims if dims is ... else dims
+        made._count = self._count
         return made
 
     def learn_from(self, later):
@@ -308,7 +314,10 @@ class TensorArray:
         return _gyre.execute(
             "TensorListStack",
             [self._flow, self._shape()],
-            {"element_dtype": self._dtype, "num_elements": -1},
+            {
+                "element_dtype": self._dtype,
+                "num_elements": -1 if self._count is None else self._count,
+            },
         )[0]
 
     def gather(self, indices, name=None):
@@ -357,7 +366,9 @@ class TensorArray:
             self._is_empty = False
             return self
         flow = _gyre.execute("TensorListFromTensor", [tensor, self._shape(dims)])[0]
-        return self._with_flow(flow, dims)
+        made = self._with_flow(flow, dims)
+        made._count = None if self._dynamic or tensor._dims is None else tensor._dims[0]
+        return made
 
     def scatter(self, indices, value, name=None):
         """The array with the rows of `value` at `indices`."""
@@ -412,7 +423,9 @@ class TensorArray:
         else:
             lengths = _gyre.convert(lengths, int64)
         flow = _gyre.execute("TensorListSplit", [tensor, self._shape(dims), lengths])[0]
-        return self._with_flow(flow, dims)
+        made = self._with_flow(flow, dims)
+        made._count = None
+        return made
 
     def size(self, name=None):
         """How many elements there are: an int32 scalar."""
@@ -429,10 +442,14 @@ class TensorArray:
         """Not here: gradients of arrays are found by themselves."""
         raise NotImplementedError("gradients of a TensorArray are computed by gyre.GradientTape")
 
-    def close(self, name=None):
-        """Lets the elements go."""
+    def close(self, name=None) -> Any:
+        """Lets the elements go. In a session's graph: an operation."""
         if self._gyre_eager:
             self._values = []
+        return no_op(name)
+
+    def mark_used(self) -> None:
+        """Nothing: an array that nobody uses is no error."""
 
     def _gyre_rows(self):
         """For the for statements of converted code."""
@@ -470,7 +487,9 @@ def _build(like, children):
         isinstance(flow, _gyre.Tensor) and flow.dtype.name == "variant"
     ):
         return like
-    return like._with_flow(flow)
+    made = like._with_flow(flow)
+    made._count = None  # of an array that a loop replaces it may be another one
+    return made
 
 
 nest.register_composite(TensorArray, _parts, _build)

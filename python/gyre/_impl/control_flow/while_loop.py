@@ -12,6 +12,7 @@ from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import checked_iterations, memory_option, window_of
 from gyre._impl.errors import StructureError
 from gyre._impl.shape import TensorShape, as_dims
+from gyre._impl.spec import TensorSpec, TypeSpec
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of, with_element_shapes
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
@@ -220,12 +221,25 @@ def _trace(
     return results
 
 
+def _require_kind(spec, value) -> None:
+    """TypeError: the spec among a loop's shape invariants is of another kind of values."""
+    if not isinstance(spec, TensorSpec):
+        fits = isinstance(value, (spec.value_type, type(spec)))
+    else:
+        fits = not hasattr(value, "_type_spec") or isinstance(value, _gyre.Tensor)
+        fits = fits and getattr(value, "dtype", spec.dtype) in (spec.dtype, None)
+    if not fits:
+        raise TypeError(f"the shape invariant {spec} does not fit the loop variable {value!r}")
+
+
 def _invariants(shapes, layout):
     flat = []
 
     def walk(part, like):
         if like is None:
             return
+        if isinstance(part, TypeSpec) and not nest.is_nested(like):
+            _require_kind(part, like)
         if (
             not nest.is_nested(like)
             and nest._kind_of(like, True) is not None

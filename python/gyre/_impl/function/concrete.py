@@ -10,6 +10,7 @@ from gyre._impl.autodiff.backprop import is_differentiable
 from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import known, watching
+from gyre._impl.function.concrete_members import ConcreteMembers
 from gyre._impl.function.graph import FunctionGraph
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
@@ -21,15 +22,13 @@ from gyre._impl.tracing.variables import Arguments, variable_of
 _Tensor = _gyre.Tensor
 
 
-class ConcreteFunction(_gyre.QuietCallable):
+class ConcreteFunction(ConcreteMembers):
     """A graph with inputs and outputs. Calling it with tensors of its signature runs it; so does
     handing it all arguments as the Python function takes them.
 
     graph: what was traced (a FunctionGraph).  inputs: its placeholders, of captured tensors last.
     outputs: flat tensors of the graph.  structured_outputs: as the Python function returned them.
-    captured_inputs: eager tensors of outside that it uses.  variables: handles of those it uses."""
-
-    captured_inputs: list
+    captured_inputs: eager tensors of outside that it uses.  variables: those it uses."""
 
     def __init__(self, name, graph, leaves, placeholders, structured_outputs, parameters=None):
         self.name, self.parameters = name, parameters
@@ -38,19 +37,20 @@ class ConcreteFunction(_gyre.QuietCallable):
         self._leaves = leaves
         self._arguments = placeholders
         self.outputs = nest.flatten(structured_outputs, expand_composites=True)
-        captures = graph.captures
-        self.captured_inputs = [eager for eager, _ in captures]
+        captures, late = graph.captures, graph.late_captures
+        self.set_external_captures([*(eager for eager, _ in captures), *late])
         self.inputs = placeholders + [inside for _, inside in captures]
-        self.variables = [eager for eager, _ in graph.variables]
+        self.inputs += [placeholder for one in late for placeholder in one.placeholders]
+        self._handles = [eager for eager, _ in graph.variables]
         self._executable = graph.prepare(self.inputs, self.outputs)
         self._pack = _packer(structured_outputs)
+        graph.structured_outputs = structured_outputs
+        graph._arguments = leaves, placeholders
 
     @property
     def structured_input_signature(self):
         """(args, kwargs) with a TensorSpec for each tensor."""
-        return self._leaves.rebuild(
-            [TensorSpec(tensor._dims, tensor.dtype, tensor.name) for tensor in self._arguments]
-        )
+        return self.graph.structured_input_signature
 
     def _call(self, args, kwargs):
         return self.run(self.tensors_of(args, kwargs))
@@ -66,26 +66,90 @@ class ConcreteFunction(_gyre.QuietCallable):
         return list(args)
 
     def _bind(self, args, kwargs):
+        """The tensors of a call with all arguments or, else, with a tensor for each tensor."""
+        try:
+            return self._bound(args, kwargs)
+        except (TypeError, ValueError) as error:
+            try:
+                return self._flat(args, kwargs)
+            except TypeError:
+                raise error from None
+
+    def _bound(self, args, kwargs):
+        """Of all arguments: what is no tensor must be what it was traced for."""
         if self.parameters is None:
             raise TypeError(f"{self.name} takes {len(self._arguments)} tensors")
-        leaves = self.parameters.leaves(*self.parameters.bind(args, kwargs))
-        if leaves.token != self._leaves.token:
-            tensors = [
-                leaf if isinstance(leaf, _Tensor) else _gyre.convert(leaf)
-                for leaf in nest.flatten((args, kwargs), expand_composites=True)
-                if isinstance(leaf, _Tensor) or isinstance(leaf, (int, float))
-            ]
-            if len(tensors) != len(self._arguments):
+        self._require_given(args, kwargs)
+        given = self.parameters.bind(args, kwargs)
+        leaves = self.parameters.leaves(*given)
+        if leaves.token == self._leaves.token:
+            return leaves.tensors
+        wanted = self.structured_input_signature
+        pairs = nest.flatten_with_paths(wanted, expand_composites=True)
+        found = nest.flatten_with_paths(given, expand_composites=True)
+        if [path for path, _ in pairs] != [path for path, _ in found]:
+            raise TypeError(f"{self.name} was traced for arguments of another structure")
+        tensors = []
+        for (path, spec), (_, value) in zip(pairs, found, strict=True):
+            if isinstance(spec, TensorSpec):
+                tensors.append(self._tensor_for(spec, value, path))
+            elif value is not spec and value != spec:
                 raise TypeError(
-                    f"{self.name} was traced for other arguments: {self.structured_input_signature}"
+                    f"{self.name} was traced for {spec!r} as {self.parameters.name_of(path)}, and "
+                    f"Can not cast {value!r} to it"
                 )
-            return tensors
-        return leaves.tensors
+        return tensors
+
+    def _require_given(self, args, kwargs):
+        """TypeError: an argument is left to its default, for which the function was traced as a
+        tensor."""
+        given = self.parameters.given(args, kwargs)
+        for path in self._leaves.paths():
+            name = self.parameters.name_of(path).partition("[")[0]
+            if name in self.parameters.signature.parameters and name not in given:
+                raise TypeError(f"{self.name} misses a required argument: '{name}'")
+
+    def _tensor_for(self, spec, value, path):
+        """A tensor of the dtype that the function was traced for."""
+        if not isinstance(value, _Tensor):
+            value = _gyre.convert(value, None if hasattr(value, "__gyre_tensor__") else spec.dtype)
+        if value.dtype != spec.dtype:
+            raise TypeError(
+                f"{self.name} was traced for a tensor of {spec.dtype.name} as "
+                f"{self.parameters.name_of(path)}, not of {value.dtype.name}"
+            )
+        return value
+
+    def _flat(self, args, kwargs):
+        """Of a tensor for each that it takes, in order or by the names of its inputs."""
+        names = [argument.name for argument in self._arguments]
+        if len(args) > len(names):
+            raise TypeError(f"{self.name} takes {len(names)} tensors, but was given {len(args)}")
+        given = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TypeError(f"{self.name} got an unexpected argument '{name}'")
+            if name in given:
+                raise TypeError(f"{self.name} got two values for '{name}'")
+            given[name] = value
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise TypeError(f"{self.name} misses required arguments: {', '.join(missing)}")
+        for name, value in given.items():
+            if not (isinstance(value, _Tensor) or hasattr(value, "__array__")):
+                raise TypeError(
+                    f"{self.name} takes a tensor as '{name}', not a {type(value).__name__}"
+                )
+        return [_gyre.convert(given[name]) for name in names]
+
+    def _call_with_flat_signature(self, args, kwargs):
+        """The results, of a tensor for each that it takes, in order or by names of inputs."""
+        return self.run(self._flat(args, kwargs))
 
     def run(self, tensors):
         """Of the tensors among the arguments, in order: the structured results."""
-        if self.captured_inputs:
-            tensors = tensors + self.captured_inputs
+        if self._captured:
+            tensors = tensors + self._captures()
         if _gyre.current_graph() is not None:
             return self._pack(self.replay(tensors))
         if _gyre.is_heard():
@@ -99,10 +163,24 @@ class ConcreteFunction(_gyre.QuietCallable):
         """Adds a call to the current graph, with these in the place of the captured inputs."""
         return self._pack(self.replay([*tensors, *captured]))
 
+    def _captures(self) -> list:
+        """What it uses of outside. Values that it asks for are those of this call; within a
+        function that is being traced, of its calls."""
+        if not self._asks:
+            return self._captured
+        graph = _gyre.current_graph()
+        if not isinstance(graph, FunctionGraph):
+            return self.captured_inputs
+        return [
+            tensor
+            for value in self._captured
+            for tensor in (graph.captured_late(value) if callable(value) else [value])
+        ]
+
     def run_tuple(self, tensors):
         """As run, of eager tensors in a tuple while no graph is current: the quick way."""
-        if self.captured_inputs:
-            tensors = (*tensors, *self.captured_inputs)
+        if self._captured:
+            tensors = (*tensors, *self._captures())
         if _gyre.is_heard():
             return self._pack(self._run_recorded(tensors))
         by = watching.current()
@@ -117,9 +195,9 @@ class ConcreteFunction(_gyre.QuietCallable):
             if effects == "more":
                 return self._run_once(tensors)
             if effects == "reads":
-                _gyre.require_unchanged(self.name, self.variables)
+                _gyre.require_unchanged(self.name, self._handles)
         self._tell_accessed()
-        inputs = [*tensors, *self.variables]
+        inputs = [*tensors, *self._handles]
         wanted, order = tape.watched(inputs)
         derivatives = self._derivatives_for(wanted, order) if order else None
         if derivatives is None:
@@ -133,11 +211,11 @@ class ConcreteFunction(_gyre.QuietCallable):
     def _run_once(self, tensors):
         """The results of a call with effects, within a function that may be called again: then
         it gives the same, and tapes go back over what was saved."""
-        inputs = [*tensors, *self.variables]
+        inputs = [*tensors, *self._handles]
 
         def first(orders):
             wanted = [is_differentiable(tensor.dtype) for tensor in tensors]
-            for handle in self.variables:
+            for handle in self._handles:
                 variable = variable_of(handle)
                 wanted.append(variable is not None and is_differentiable(variable.dtype))
             # The log's owner has a tape of its own, of which nobody asks for derivatives.
@@ -158,7 +236,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         of which a tape that is asked for them will tell."""
         table = self.__dict__.setdefault("_derivatives", {})
         if (wanted, order) not in table:
-            variables = [variable_of(handle) for handle in self.variables]
+            variables = [variable_of(handle) for handle in self._handles]
             made = None
             if calls.may_have_derivatives(self.inputs, self.outputs):
                 with tape.paused(), contextlib.suppress(errors.OpError):
@@ -172,7 +250,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         """Tells the tapes of the variables that it reads."""
         if not tape.recording():
             return
-        for handle in self.variables:
+        for handle in self._handles:
             variable = variable_of(handle)
             if variable is not None and variable.is_watched:
                 tape.accessed(handle)
@@ -196,7 +274,7 @@ class ConcreteFunction(_gyre.QuietCallable):
         Takes the options of `_gyre.Executable.run`, beside those of who watches."""
         by = watching.current()
         options = {**({} if by is None else by.options), **options}
-        outputs, told = self._executable.run(list(tensors) + self.captured_inputs, **options)
+        outputs, told = self._executable.run(list(tensors) + self._captures(), **options)
         return self._pack(outputs), told
 
     _repr_html_ = html
@@ -264,9 +342,14 @@ def trace(function, leaves, dims, python):
     graph = FunctionGraph(function.name)
     graph.compile = function.compile
     with graph:
+        said = leaves.names or [None] * len(leaves.tensors)
         placeholders = [
-            graph.placeholder(tensor.dtype, shape, _identifier(function.parameters.name_of(path)))
-            for tensor, shape, path in zip(leaves.tensors, dims, leaves.paths(), strict=True)
+            graph.placeholder(
+                tensor.dtype, shape, _identifier(name or function.parameters.name_of(path))
+            )
+            for tensor, shape, path, name in zip(
+                leaves.tensors, dims, leaves.paths(), said, strict=True
+            )
         ]
         args, kwargs = leaves.rebuild(placeholders)
         try:

@@ -14,6 +14,7 @@ from gyre._impl.config import Switches
 from gyre._impl.control_flow.loop_options import checked_memory
 from gyre._impl.dtypes import with_article
 from gyre._impl.function import concrete, recursion, retracing
+from gyre._impl.function.members import FunctionMembers
 from gyre._impl.function.signature import Parameters, covers, generalise, same_ranks
 from gyre._impl.locks import lazily, reentrant_lock
 from gyre._impl.spec import TensorSpec, TypeSpec
@@ -34,7 +35,7 @@ class _Trace:
         self.leaves, self.dims, self.concrete, self.number = leaves, dims, made, number
 
 
-class Function(_gyre.QuietCallable):
+class Function(FunctionMembers):
     """What `gyre.function` makes. Call it like the Python function.
 
     python_function: what it was made of.  name: of its graphs."""
@@ -49,6 +50,7 @@ class Function(_gyre.QuietCallable):
         memory=None,
         compile="auto",
         owner=None,
+        options=None,
     ):
         lines.install()
         _wrap(self, python_function)
@@ -60,7 +62,7 @@ class Function(_gyre.QuietCallable):
         self.input_signature = _checked_signature(input_signature)
         self.autograph, self.reduce_retracing = autograph, reduce_retracing
         self.memory = checked_memory(memory)
-        self.compile = compile
+        self.compile, self._options = compile, options or {}
         self._owner = None if owner is None else weakref.ref(owner)
         self._bound = weakref.WeakKeyDictionary()  # of methods: instance -> Function
         self._lock = reentrant_lock()
@@ -272,20 +274,24 @@ class Function(_gyre.QuietCallable):
         With an input_signature no arguments are needed."""
         if not args and not kwargs and self.input_signature is not None:
             args = self.input_signature
-        specs = []
+        specs, names = [], []
 
         def example(value):
             if not isinstance(value, TensorSpec):
                 return value
             specs.append(value)
             with _gyre.Graph("signature") as graph:
-                return graph.placeholder(value.dtype, value._dims, value.name or "")
+                made = graph.placeholder(value.dtype, value._dims, value.name or "")
+            names.append((made, value.name))
+            return made
 
         args, kwargs = nest.map_structure(example, (args, kwargs), expand_composites=True)
         if self.input_signature is not None and specs:
             leaves = self.parameters.leaves(*self.parameters.bind(args, kwargs))
         else:
             leaves = self._leaves(args, kwargs)
+        if names:
+            leaves.names = [next((n for t, n in names if t is x), None) for x in leaves.tensors]
         with self._lock, _gyre.init_scope():
             found = self._exact.get((leaves.token, leaves.dims))
             for trace in self._traces.get(leaves.token, ()):
@@ -351,6 +357,7 @@ class Function(_gyre.QuietCallable):
             self.memory,
             self.compile,
             owner=instance,
+            options=self._options,
         )
         bound.__dict__["_python"] = self._python
         try:
@@ -457,7 +464,6 @@ def function(
 
     As a decorator, with or without arguments, on functions and methods. TypeError for async
     ones."""
-    del experimental_implements, experimental_autograph_options
     if not (jit_compile is None or isinstance(jit_compile, bool)):
         raise TypeError(f"jit_compile must be True, False or None, not {jit_compile!r}")
     if experimental_relax_shapes is not None:
@@ -471,15 +477,24 @@ def function(
             name=name,
             memory=memory,
             jit_compile=jit_compile,
+            experimental_implements=experimental_implements,
+            experimental_autograph_options=experimental_autograph_options,
         )
+    options = {
+        key: value
+        for key, value in (
+            ("implements", experimental_implements),
+            ("autograph_options", experimental_autograph_options),
+        )
+        if value is not None
+    }
+    given = (name, input_signature, autograph, reduce_retracing, memory)
     compile = {None: "auto", True: "always", False: "never"}[jit_compile]
     if isinstance(func, (Function, Method)):
         func = func.python_function
     if isinstance(func, types.MethodType):
-        made = Function(
-            func.__func__, name, input_signature, autograph, reduce_retracing, memory, compile
-        )
+        made = Function(func.__func__, *given, compile, options=options)
         return made.__get__(func.__self__)
     if not callable(func):
         raise TypeError(f"gyre.function takes a callable, not a {type(func).__name__}")
-    return Function(func, name, input_signature, autograph, reduce_retracing, memory, compile)
+    return Function(func, *given, compile, options=options)

@@ -6,6 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from gyre import _gyre
+from gyre._impl import nest
+from gyre._impl.control_flow.group import control_dependencies
+from gyre._impl.device import device, name_scope
+from gyre._impl.function.late_captures import LateCapture
+from gyre._impl.spec import TensorSpec
 
 if TYPE_CHECKING:
     from gyre._impl.graphs.operation import Operation
@@ -16,9 +21,61 @@ class FunctionGraph(_gyre.Graph):
     """What a function was traced as: operations, and `as_graph_def` for other programs. Operations
     are added by tracing alone, and calls of the function run it."""
 
+    building_function = True
+    is_control_flow_graph = property(
+        lambda self: _gyre.in_body(), doc="Whether operations go into a body of a loop or branch."
+    )
+
+    outer_graph = None  # what stands around a function is not part of it
+    _arguments: Any = None  # the leaves of a call, and their placeholders
+    structured_outputs: Any = None
+
+    @property
+    def structured_input_signature(self) -> Any:
+        """(args, kwargs) with a TensorSpec for each tensor; None while it is traced."""
+        if self._arguments is None:
+            return None
+        leaves, placeholders = self._arguments
+        return leaves.rebuild([TensorSpec(t._dims, t.dtype, t.name) for t in placeholders])
+
+    def control_dependencies(self, control_inputs) -> Any:
+        """A context: operations made within it run after these."""
+        return control_dependencies(control_inputs)
+
+    def device(self, device_name_or_function) -> Any:
+        """A context: operations made within it ask for this device."""
+        return device(device_name_or_function)
+
+    def name_scope(self, name: str) -> Any:
+        """A context: names of operations made within it begin with `name`."""
+        return name_scope(name)
+
+    @property
+    def late_captures(self) -> list:
+        """What it asks for at each call."""
+        return list(self.__dict__.setdefault("_late", {}).values())
+
+    def capture_call_time_value(self, closure, spec, key=None, default_value=None) -> Any:
+        """What `closure` returns each time the function is called, of the type that `spec` says; a
+        second one of the same key is the first. default_value has no effect."""
+        del default_value
+        late = self.__dict__.setdefault("_late", {})
+        place = ("closure", id(closure)) if key is None else ("key", key)
+        if place not in late:
+            late[place] = LateCapture(self, closure, spec)
+        return late[place].value
+
+    def captured_late(self, one: LateCapture) -> list:
+        """The tensors that stand here for what a function that is called asks for."""
+        value = self.capture_call_time_value(one.closure, one.spec, id(one))
+        return nest.flatten(value, expand_composites=True)
+
     def operation_of(self, node) -> Operation:
         """The Operation of a node."""
-        return _graphs().operation.Operation(node, self)
+        made = self.__dict__.setdefault("_operations", {})
+        if node not in made:
+            made[node] = _graphs().operation.Operation(node, self)
+        return made[node]
 
     def get_operations(self) -> list[Operation]:
         """All operations but those of bodies of loops and branches, in the order of the program."""

@@ -1,5 +1,6 @@
 """A word to those whose functions are traced again and again."""
 
+import logging
 import warnings
 
 from gyre._impl import nest
@@ -7,6 +8,9 @@ from gyre._impl.dtypes import with_article
 from gyre._impl.tracing.lines import place, stack_level
 
 _MANY = 5
+# What programs that collect logs see of it; who does not is told by the warning.
+_log = logging.getLogger("gyre")
+_log.addHandler(logging.NullHandler())
 
 
 def note(function, leaves, traces):
@@ -14,14 +18,15 @@ def note(function, leaves, traces):
     made = [trace for group in traces.values() for trace in group]
     if len(made) < _MANY - 1 or len(made) % (_MANY - 1):
         return
-    warnings.warn(
+    text = (
         f"{function.name} is traced for the {len(made) + 1}th time, at {place()}: "
         f"{_difference(function, leaves, made[-1])}."
-        f" Each trace costs far more than a run. Hand over Python numbers that change as tensors "
-        "(gyre.constant), keep structures and dtypes the same, and make functions once, not in "
-        "loops",
-        stacklevel=stack_level(),
+        f" Tracing is expensive, far more than a run. Hand over Python numbers that change as "
+        "tensors (gyre.constant), keep structures and dtypes the same, and make functions once, "
+        "not in loops"
     )
+    _log.warning(text)
+    warnings.warn(text, stacklevel=stack_level())
 
 
 def _difference(function, leaves, last):

@@ -75,6 +75,13 @@ class Parameters:
         bound.apply_defaults()
         return bound.args, bound.kwargs
 
+    def given(self, args, kwargs) -> set:
+        """The names of the parameters that a call gives a value. TypeError as `bind`."""
+        try:
+            return set(self.signature.bind(*args, **kwargs).arguments)
+        except TypeError as error:
+            raise TypeError(f"{self.function}{self.signature}: {error}") from None
+
     def leaves(self, args, kwargs):
         """Leaves of bound arguments. ValueError, naming it, for one that has no end of parts."""
         try:
@@ -109,12 +116,13 @@ class Leaves:
     """The arguments of a call, flat. `tensors`: what is handed over; `rest`: all leaves, with a
     mark for tensors."""
 
-    __slots__ = ("structure", "rest", "tensors", "token", "dims")
+    __slots__ = ("structure", "rest", "tensors", "token", "dims", "names")
 
     def __init__(self, args, kwargs):
         self.structure = (args, kwargs)
         self.rest: list = []
         self.tensors: list = []
+        self.names: list | None = None  # of the tensors, where specs say them
         self.token = self._token(self.structure, nest.Walk(self.structure, True))
         self.dims = tuple(tensor._dims for tensor in self.tensors)
 

@@ -12,6 +12,7 @@ from typing import Any
 from gyre import _gyre
 from gyre._impl.control_flow.group import control_dependencies as others
 from gyre._impl.device import device as eager_device
+from gyre._impl.device import name_scope as newer_name_scope
 from gyre._impl.graphs.operation import Operation
 from gyre._impl.graphs.switches import modes
 from gyre._impl.proto import messages
@@ -38,6 +39,7 @@ class Graph(_gyre.Graph):
         super().__init__("graph", True)
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
+        self._inner: dict = {}  # of bodies of loops and branches, by their nodes
         self._collections: dict = {}
         self._finalized = False
         self._colocated: list[str] = []
@@ -71,7 +73,9 @@ class Graph(_gyre.Graph):
     def operation_of(self, node) -> Operation:
         """The Operation of a node: the same each time, for those of the graph itself."""
         if not node.in_main:
-            return Operation(node, self)
+            if node not in self._inner:
+                self._inner[node] = Operation(node, self)
+            return self._inner[node]
         if node.id >= len(self._operations):
             self.get_operations()
         return self._operations[node.id]
@@ -237,12 +241,18 @@ class Graph(_gyre.Graph):
         """Operations made within it are recorded as to be in one place with `op` (a tensor,
         operation or variable; None: with nothing). There is one place, so far."""
         before = self._colocated
+        if op is not None and not hasattr(op, "name"):
+            op = _gyre.convert(op)
         group = None if op is None else "loc:@" + _name_of(op)
         self._colocated = ([] if ignore_existing or op is None else list(before)) + (
             [group] if group else []
         )
+        device = getattr(op, "device", None)
         try:
-            with self.colocation_scope(self._colocated):
+            with (
+                self.colocation_scope(self._colocated),
+                self.device(device) if device else contextlib.nullcontext(),
+            ):
                 yield
         finally:
             self._colocated = before
@@ -330,6 +340,10 @@ def as_message(graph, data: bytes, from_version, add_shapes: bool) -> messages.G
     """What a graph was written as, as Graph.as_graph_def returns it."""
     refuse(from_version is not None, "from_version", "a graph is written as a whole")
     graph_def = messages.GraphDef.FromString(data)
+    marked = {o.name: o._marks for o in graph.get_operations() if o._marks}
+    for node in graph_def.node if marked else ():
+        for name, value in marked.get(node.name, {}).items():
+            node.attr[name].CopyFrom(value)
     if add_shapes:
         operations = {operation.name: operation for operation in graph.get_operations()}
         for node in graph_def.node:
@@ -402,14 +416,17 @@ class _Defaults(threading.local):
     def __init__(self):
         self.stack: list[Graph] = []
         self.base: Graph | None = None
+        self.eager = False  # whether eager_mode() is the innermost of it and of the graphs
 
     @contextlib.contextmanager
     def entered(self, graph: Graph):
+        before, self.eager = self.eager, False
         self.stack.append(graph)
         try:
             yield
         finally:
             self.stack.pop()
+            self.eager = before
 
 
 _defaults = _Defaults()
@@ -432,6 +449,21 @@ def get_default_graph() -> Graph:
     if _defaults.base is None:
         _defaults.base = Graph()
     return _defaults.base
+
+
+def graph_here() -> Any:
+    """The graph that operations are added to: of a function that is being traced, too."""
+    graph = _gyre.current_graph()
+    return graph if hasattr(graph, "capture_call_time_value") else get_default_graph()
+
+
+def stop_default_graph() -> bool:
+    """Undoes start_default_graph. Whether it could: not once the graph has operations."""
+    if _defaults.stack or _defaults.base is None or _defaults.base.version:
+        return False
+    _defaults.base.__exit__(None, None, None)
+    _defaults.base = None
+    return True
 
 
 def reset_default_graph() -> None:
@@ -497,7 +529,7 @@ def control_dependencies(control_inputs) -> Any:
 def init_scope() -> Any:
     """Within it, operations stand outside of loops, branches and functions that are being built,
     and wait for nothing."""
-    if _defaults.stack or not modes.eager:
+    if not _defaults.eager and (_defaults.stack or not modes.eager):
         with get_default_graph() as graph, graph.main_scope():
             yield
     else:
@@ -505,10 +537,21 @@ def init_scope() -> Any:
             yield
 
 
+@contextlib.contextmanager
+def eager_mode() -> Any:
+    """Within it ops run at once, whatever graph is the default around."""
+    before, _defaults.eager = _defaults.eager, True
+    try:
+        with _gyre.init_scope():
+            yield
+    finally:
+        _defaults.eager = before
+
+
 class name_scope:
     """A context: names of operations made within it begin with `name`, made unique, and a slash;
-    that is what the context gives. default_name is taken if name is None. In eager execution
-    without effect.
+    that is what the context gives. default_name is taken if name is None. In eager execution names
+    of variables do.
     """
 
     def __init__(self, name, default_name=None, values=None):
@@ -523,7 +566,8 @@ class name_scope:
 
     def __enter__(self):
         if not has_default_graph():
-            return (self._name or "") + "/" if self._name else ""
+            self._scope = newer_name_scope(self._name)
+            return self._scope.__enter__()
         self._scope = current().name_scope(self._name)
         return self._scope.__enter__()
 

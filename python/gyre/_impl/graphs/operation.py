@@ -13,10 +13,11 @@ from gyre._impl.proto.graphs import attr_of, make_tensor_proto, shape_proto, sig
 class Operation:
     """A node: what a tensor comes out of, or what runs for its effect. Made by its graph."""
 
-    __slots__ = ("node", "_graph", "_inputs")
+    __slots__ = ("node", "_graph", "_inputs", "_marks")
 
     def __init__(self, node, graph):
         self.node, self._graph, self._inputs = node, graph, None
+        self._marks: dict = {}  # attributes that are notes for other programs, as messages
 
     @property
     def graph(self):
@@ -65,10 +66,22 @@ class Operation:
         message.input.extend("^" + node.name for node in self.node.control_inputs)
         for name, value in self.node.attrs.items():
             message.attr[name].CopyFrom(attr_of(value, signature_of(self.type).get(name)))
+        for name, value in self._marks.items():
+            message.attr[name].CopyFrom(value)
         return message
+
+    def _set_attr(self, attr_name: str, attr_value: messages.AttrValue) -> None:
+        """Sets an attribute that is a note for other programs: "_name". ValueError for those that
+        say what the operation does."""
+        if not attr_name.startswith("_"):
+            raise ValueError(f"attribute '{attr_name}' of a {self.type} cannot be changed")
+        self._marks[attr_name] = attr_value
 
     def get_attr(self, name: str) -> Any:
         """The value of an attribute. ValueError if there is none of this name."""
+        if name in self._marks:
+            value = self._marks[name]
+            return getattr(value, value.WhichOneof("value"))
         attrs = self.node.attrs
         if name not in attrs:
             defaults = {a["name"]: a.get("default") for a in _gyre.op_info(self.type)["attrs"]}
@@ -127,6 +140,8 @@ def _python_attr(value, kind):
         return [v.encode() if isinstance(v, str) else v for v in value]
     if kind == "shape":
         return shape_proto(value)
+    if kind == "func":
+        return attr_of(value, kind).func
     if kind == "tensor":
         return make_tensor_proto(value)
     return value

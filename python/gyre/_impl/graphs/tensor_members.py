@@ -14,7 +14,8 @@ def op(self) -> Operation:
     if not self.is_symbolic:
         raise AttributeError("Tensor.op is undefined when eager execution is enabled.")
     node, graph = _gyre.node_of(self), self.graph
-    return graph.operation_of(node) if isinstance(graph, Graph) else Operation(node, graph)
+    of_graph = getattr(graph, "operation_of", None)
+    return Operation(node, graph) if of_graph is None else of_graph(node)
 
 
 def value_index(self) -> int:

@@ -238,7 +238,6 @@ NAMES = {
         "graph",
         [
             "Graph",
-            "get_default_graph",
             "reset_default_graph",
             "device",
             "colocate_with",
@@ -249,6 +248,11 @@ NAMES = {
         ],
         folder=_GRAPHS,
     ),
+    **{
+        f"compat.v1.test.{name}": f"gyre._impl.compat.v1.numeric:{name}"
+        for name in ("compute_gradient", "compute_gradient_error")
+    },
+    "compat.v1.get_default_graph": "gyre._impl.graphs.graph:graph_here",
     **_all("operation", ["Operation"], folder=_GRAPHS),
     **_all(
         "collections",
@@ -267,7 +271,9 @@ NAMES = {
     "compat.v1.make_tensor_proto": "gyre._impl.proto.graphs:make_tensor_proto",
     **_all("values", ["SparseTensorValue", "IndexedSlicesValue"]),
     "compat.v1.ragged.RaggedTensorValue": _V + "values:RaggedTensorValue",
-    **_all("dimension", ["Dimension", "dimension_value", "dimension_at_index"]),
+    **_all(
+        "dimension", ["Dimension", "dimension_value", "dimension_at_index"], folder="gyre._impl."
+    ),
     **_all(
         "constant",
         [

@@ -9,6 +9,9 @@ and is handed over with them, or else left out altogether.
 import functools
 
 from gyre import _gyre
+from gyre._impl.control_flow.asserts import Assert
+from gyre._impl.control_flow.group import control_dependencies
+from gyre._impl.errors import InvalidArgumentError
 from gyre._impl.function.function import Function
 
 
@@ -33,6 +36,17 @@ def _in_graph(build, inputs: list) -> list:
     return list(
         Function(lambda *args: tuple(build(list(args))), name="raw_op", autograph=False)(*inputs)
     )
+
+
+def _invalid(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, text)
+
+
+def _of_body(op: str, found: list, count: int) -> list:
+    """What a body gives: as many as the loop has variables. InvalidArgumentError."""
+    if len(found) != count:
+        raise _invalid(f"{op} loop body returned {len(found)} arguments. Expected: {count}")
+    return found
 
 
 def _truth(value):
@@ -71,10 +85,16 @@ def case(*, branch_index, input, Tout=None, branches, output_shapes=(), name=Non
 def while_(*, input, cond, body, output_shapes=(), parallel_iterations=10, name=None):
     """The inputs, replaced by body's results as long as cond's single result is true."""
 
+    def holds(state):
+        found = _replay(cond, state)
+        if len(found) != 1:
+            raise _invalid(f"Expected a single scalar of cond, but got {len(found)} tensors")
+        return _truth(found[0])
+
     def build(tensors):
         return _gyre.trace_while(
-            lambda state: _truth(_replay(cond, state)[0]),
-            lambda state: _replay(body, state),
+            holds,
+            lambda state: _of_body("While", _replay(body, state), len(state)),
             tensors,
             None,
             name=name or "While",
@@ -89,8 +109,20 @@ def for_(*, start, limit, delta, input, body, name=None):
 
     def build(tensors):
         first, last, step, *state = tensors
+        for what, bound in (("start", first), ("limit", last), ("delta", step)):
+            if bound._dims not in ((), None):
+                raise _invalid(f"{what} must be a scalar, not of shape {list(bound._dims)}")
+        ends = (step > 0) & (first <= last) | (step < 0) & (first >= last)
+        check = Assert(ends, ["Invalid start/limit/delta", first, last, step])
+        with control_dependencies([check]):
+            first = _gyre.execute("Identity", [first])[0]
         return _gyre.trace_range(
-            first, last, step, lambda i, now: _replay(body, [i, *now]), state, name=name or "For"
+            first,
+            last,
+            step,
+            lambda i, now: _of_body("For", _replay(body, [i, *now]), len(now)),
+            state,
+            name=name or "For",
         )
 
     return _in_graph(build, [start, limit, delta, *input])

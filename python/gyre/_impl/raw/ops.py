@@ -9,6 +9,7 @@ import inspect
 import keyword
 
 from gyre import _gyre
+from gyre._impl import session_graphs
 from gyre._impl.raw.functional import with_functions
 
 
@@ -74,6 +75,12 @@ def _document(info: dict) -> str:
     return "\n".join(lines)
 
 
+# Primitives of control flow that hand their data on, wherever they stand.
+_FORWARDING = {
+    prefix + name for prefix in ("", "Ref") for name in ("Enter", "Exit", "NextIteration")
+} | {"LoopCond"}
+
+
 def _is_empty(value) -> bool:
     return isinstance(value, (list, tuple)) and not value
 
@@ -94,7 +101,7 @@ def make(op: str):
 
     def pack(results: list, given: dict):
         if not outputs:
-            return None
+            return _gyre.current_graph().last_operation() if session_graphs.is_built() else None
         items, at = [], 0
         lists = [o for o in outputs if _is_list(o)]
         for output in outputs:
@@ -125,6 +132,8 @@ def make(op: str):
         given = {
             name: bound[argument] for argument, name, _ in attrs if bound.get(argument) is not None
         }
+        if op in _FORWARDING and _gyre.current_graph() is None:
+            return _gyre.execute("Identity", values[:1])[0]
         return pack(_gyre.execute(op, values, given, bound.get("name")), given)
 
     function.__name__ = function.__qualname__ = op

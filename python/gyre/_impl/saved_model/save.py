@@ -22,7 +22,6 @@ from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
 from gyre._impl.saved_model.tables import GraphTable
 from gyre._impl.spec import TensorSpec
-from gyre._impl.tracing.variables import variable_of
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
@@ -158,7 +157,7 @@ class _Export:
                     else function.get_concrete_function()
                 )
                 arguments = list(inputs.values())
-                used = [variable_of(handle) for handle in concrete.variables]
+                used = list(concrete.variables)
             captured = [self._in_graph(tensor) for tensor in concrete.captured_inputs]
             results = concrete.run_in_graph(arguments, captured)
         self._used.update((id(variable), variable) for variable in used)
@@ -207,7 +206,7 @@ class _Export:
         )
         assigned, values = [], []
         for variable, value in zip(variables, restored, strict=True):
-            if None not in (variable.shape.dims or [None]):
+            if None not in (variable.shape._dims or [None]):
                 value = call(
                     "EnsureShape", value, shape=variable.shape.as_list(), name="saver/EnsureShape"
                 )

@@ -12,7 +12,7 @@ from gyre._impl.control_flow import print as prints
 from gyre._impl.graphs.graph import current, has_default_graph
 
 
-def _operation(fn, check_only: bool = True):
+def operation(fn, check_only: bool = True):
     """A function that adds an operation and returns nothing, as one that returns that operation."""
 
     @functools.wraps(fn)
@@ -24,14 +24,15 @@ def _operation(fn, check_only: bool = True):
         result = fn(*args, **kwargs)
         if result is not None and not check_only:
             return result
-        last = graph.last_operation() if graph.version > before or _gyre.in_body() else None
+        added = graph.version > before or _gyre.in_body() and _gyre.last_node() is not None
+        last = graph.last_operation() if added else None
         return last if last is not None and last.type in ("Assert", "PrintV2") else no_op()
 
     return function
 
 
-Assert = _operation(asserts.Assert)
-print = _operation(prints.print)
+Assert = operation(asserts.Assert)
+print = operation(prints.print)
 _NAMES = (
     "assert_equal",
     "assert_greater",
@@ -71,7 +72,7 @@ def _with_data(fn):
 
 
 for _name in _NAMES:
-    globals()[_name] = _operation(_with_data(getattr(asserts, _name)))
+    globals()[_name] = operation(_with_data(getattr(asserts, _name)))
 
 
 def Print(

@@ -41,7 +41,7 @@ def _branch(fn):
     """A branch whose operations become tensors that wait for them."""
 
     def call():
-        return nest.map_structure(_done, fn())
+        return nest.map_structure(_done, fn(), expand_composites=True)
 
     return call
 
@@ -159,7 +159,7 @@ def _read(value):
 
 def _chain(pairs, default, strict):
     if not pairs:
-        return nest.map_structure(_done, default())
+        return nest.map_structure(_done, default(), expand_composites=True)
     pred, fn = pairs[0]
     if len(pairs) == 1:
         return cond(pred, fn, default, strict=strict)
@@ -237,7 +237,9 @@ def while_loop(
         "maximum_iterations": maximum_iterations,
     }
     if not has_default_graph():
-        results = loops.while_loop(cond, body, loop_vars, shape_invariants, **options)
+        results = loops.while_loop(
+            cond, body, loop_vars, shape_invariants, name=name or "while", **options
+        )
     else:
         loop_vars = nest.map_structure(as_tensor, loop_vars, expand_composites=True)
         results = named_results(
@@ -251,8 +253,11 @@ def while_loop(
             ),
             first=2,
         )
-    if not return_same_structure and isinstance(results, (list, tuple)) and len(results) == 1:
-        return results[0]
+    if not return_same_structure and isinstance(results, (list, tuple)):
+        if len(results) == 1:
+            return results[0]
+        leaves = nest.flatten(results)
+        return leaves[0] if len(leaves) == 1 else results
     return results
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.control import called
+from gyre._impl.compat.v1.variable_scope import as_body
 from gyre._impl.control_flow import map_fn as maps
 from gyre._impl.control_flow import scan as scans
 from gyre._impl.graphs.graph import name_scope
@@ -28,7 +29,7 @@ def map_fn(
         raise TypeError("fn must be callable.")
     with name_scope(name, "map"):
         return maps.map_fn(
-            called(fn),
+            called(as_body(fn)),
             elems,
             dtype,
             parallel_iterations,
@@ -57,7 +58,7 @@ def scan(
         raise TypeError("fn must be callable.")
     with name_scope(name, "scan"):
         return scans.scan(
-            called(fn),
+            called(as_body(fn)),
             elems,
             initializer,
             parallel_iterations,
@@ -83,7 +84,13 @@ def foldl(
         raise TypeError("fn must be callable.")
     with name_scope(name, "foldl"):
         return scans.foldl(
-            called(fn), elems, initializer, parallel_iterations, back_prop, swap_memory, "while"
+            called(as_body(fn)),
+            elems,
+            initializer,
+            parallel_iterations,
+            back_prop,
+            swap_memory,
+            "while",
         )
 
 
@@ -101,5 +108,11 @@ def foldr(
         raise TypeError("fn must be callable.")
     with name_scope(name, "foldr"):
         return scans.foldr(
-            called(fn), elems, initializer, parallel_iterations, back_prop, swap_memory, "while"
+            called(as_body(fn)),
+            elems,
+            initializer,
+            parallel_iterations,
+            back_prop,
+            swap_memory,
+            "while",
         )

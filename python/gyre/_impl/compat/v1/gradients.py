@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from gyre import _gyre
+from gyre._impl import errors
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import gradients as others
 from gyre._impl.autodiff import jacobians
-from gyre._impl.autodiff.backprop import is_variable, parts_of
+from gyre._impl.autodiff.backprop import is_differentiable, is_variable, parts_of
 from gyre._impl.autodiff.tape import UnconnectedGradients
+from gyre._impl.autodiff.through_constructs import are_reached
 from gyre._impl.compat.v1.group import tuple as gated
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor
-from gyre._impl.graphs.graph import current, name_scope
+from gyre._impl.graphs.graph import current, has_default_graph, name_scope
+from gyre._impl.graphs.switches import modes
 from gyre._impl.variable import Variable
 
 
@@ -35,6 +38,14 @@ def gradients(
     gate_gradients: no gradient is there before all are. The others have no effect.
     ValueError if grad_ys are not as many as ys.
     """
+    if not has_default_graph():
+        return others.gradients(
+            ys,
+            xs,
+            grad_ys,
+            stop_gradients=stop_gradients,
+            unconnected_gradients=unconnected_gradients,
+        )
     del colocate_gradients_with_ops, aggregation_method
     ys, xs = others._listed(ys), others._listed(xs)
     weights = [None] * len(ys) if grad_ys is None else others._listed(grad_ys)
@@ -73,14 +84,14 @@ def _found(ys, xs, weights, stops, unconnected):
             if part.dtype.is_floating or part.dtype.is_complex or part.dtype.name == "variant":
                 targets.append(part)
                 given.append(weight)
-    if not targets:
+    if not targets or not xs:
         return [call("ZerosLike", convert_to_tensor(x)) if zero else None for x in xs]
     dys = (
         [_weight(y, w) for y, w in zip(targets, given, strict=True)]
         if any(w is not None for w in given)
         else None
     )
-    found = _gyre.gradients(
+    found = _differentiated(
         targets,
         [_source(x) for x in xs],
         dys,
@@ -88,6 +99,8 @@ def _found(ys, xs, weights, stops, unconnected):
         unconnected="none",
         sparse=True,
     )
+    if not stops and not zero:
+        found = _with_zeros(targets, xs, found)
     gathered = _gathered() if any(isinstance(g, tuple) for g in found) else set()
     return [
         call("ZerosLike", convert_to_tensor(x))
@@ -99,6 +112,28 @@ def _found(ys, xs, weights, stops, unconnected):
     ]
 
 
+def _with_zeros(targets: list, xs: list, found: list) -> list:
+    """The gradients, zeros among them where a construct takes what does not reach the targets."""
+    left = [i for i, g in enumerate(found) if g is None]
+    if not left:
+        return found
+    reached = are_reached(
+        [_source(xs[i]) for i in left], targets, loops_alone=not modes.control_flow_v2
+    )
+    found = list(found)
+    for i, is_reached in zip(left, reached, strict=True):
+        if is_reached and is_differentiable(xs[i].dtype):
+            found[i] = call("ZerosLike", convert_to_tensor(xs[i]))
+    return found
+
+
+def _differentiated(*args, **kwargs) -> list:
+    try:
+        return _gyre.gradients(*args, **kwargs)
+    except errors.UnimplementedError as error:
+        raise errors.NoGradientError(error.node_def, error.op, error.message) from None
+
+
 def _gathered() -> set:
     """Of what rows are looked up by number in the graph: tensors, and handles of variables."""
     found = set()
@@ -106,15 +141,20 @@ def _gathered() -> set:
         if operation.type in ("ResourceGather", "GatherV2"):
             source = operation.inputs[0]
             reads = _gyre.node_of(source).type == "ReadVariableOp"
-            found.add(_gyre.node_of(source).inputs[0] if reads else source)
+            found.add(_key(_gyre.node_of(source).inputs[0] if reads else source))
     return found
+
+
+def _key(tensor) -> tuple:
+    """What a tensor is told from others by, in functions, too, where they do not hash."""
+    return _gyre.node_of(tensor), _gyre.slot_of(tensor)
 
 
 def _slices(x, gradient: tuple, gathered: set):
     """IndexedSlices, where the peer gives them: of what `gather` has looked up.
     Else as a tensor."""
     slices = IndexedSlices(*gradient)
-    if _source(x) in gathered:
+    if _key(_source(x)) in gathered:
         return slices
     dense = convert_to_tensor(slices)
     dense.set_shape(x.shape)
@@ -124,6 +164,8 @@ def _slices(x, gradient: tuple, gathered: set):
 def _weight(y, weight):
     if weight is None:
         return call("OnesLike", y, name="grad_ys")
+    if isinstance(weight, IndexedSlices) and weight.dense_shape is None:
+        weight = IndexedSlices(weight.values, weight.indices, call("Shape", y))
     return convert_to_tensor(weight) if _is_tensor(weight) else _gyre.convert(weight, y.dtype)
 
 
@@ -141,6 +183,8 @@ def hessians(
 ) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements: of shape x.shape +
     x.shape."""
+    if not has_default_graph():
+        return others.hessians(ys, xs)
     del colocate_gradients_with_ops, gate_gradients, aggregation_method
     with name_scope(name, "hessians"):
         return [_hessian(ys, x) for x in others._listed(xs)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl import nest
@@ -34,8 +36,22 @@ def group(*inputs, name: str | None = None, **kwargs) -> Any:
             raise TypeError(
                 f"group() expected Tensor or Operation, got {type(item).__name__}: {item!r}"
             )
-    with graph.control_dependencies(flat):
-        return no_op(name or "group_deps")
+    by_device: dict[str, list] = {}
+    for item in flat:
+        by_device.setdefault(getattr(item, "device", None) or "", []).append(item)
+    name = name or "group_deps"
+    if len(by_device) <= 1:
+        return _gate(graph, flat, name, next(iter(by_device), ""))
+    with graph.name_scope(name) as scope:
+        gates = [_gate(graph, by_device[device], None, device) for device in sorted(by_device)]
+        return _gate(graph, gates, scope, "")
+
+
+def _gate(graph, before: list, name: str | None, device: str):
+    """An operation on a device that is done when those before it are."""
+    with graph.device(device) if device else contextlib.nullcontext():
+        with graph.control_dependencies(before):
+            return no_op(name)
 
 
 def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Any]:

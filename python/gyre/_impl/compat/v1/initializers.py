@@ -20,7 +20,7 @@ class Initializer:
 
     def __call__(self, shape, dtype=None, partition_info=None):
         del partition_info
-        dims = TensorShape(shape).dims
+        dims = TensorShape(shape)._dims
         return self._make(dims, self.dtype if dtype is None else _gyre.as_dtype(dtype))
 
     def _make(self, dims, dtype):

@@ -2,19 +2,22 @@
 
 from gyre import _gyre
 from gyre._impl import shape
-from gyre._impl.compat.v1.dimension import Dimension
-from gyre._impl.graphs.graph import start_default_graph
+from gyre._impl.dimension import Dimension
+from gyre._impl.graphs.graph import start_default_graph, stop_default_graph
 from gyre._impl.graphs.switches import modes
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:
-    """Ops run at once, as they do unless told otherwise. ValueError once that was turned off."""
+    """Ops run at once, as they do unless told otherwise. ValueError where that was turned off and
+    the default graph has operations."""
     del config, device_policy, execution_mode
     if not modes.eager:
-        raise ValueError(
-            "enable_eager_execution must be called at the start of a program, not after "
-            "disable_eager_execution."
-        )
+        if not stop_default_graph():
+            raise ValueError(
+                "enable_eager_execution must be called at the start of a program, not after "
+                "operations were added to the default graph."
+            )
+        modes.eager = True
 
 
 def disable_eager_execution() -> None:

@@ -287,6 +287,9 @@ def _cpus_of(config, cluster) -> int:
 def _threads_of(config) -> int:
     """How many threads a session's runs may use; 0: as set for the process. One pool serves both
     kinds."""
+    inline = getattr(config, "inter_op_parallelism_threads", 0) == -1  # on the caller's thread
+    if inline:
+        return 1
     counts = [
         _count(getattr(config, name, 0) or 0, f"ConfigProto.{name}")
         for name in ("inter_op_parallelism_threads", "intra_op_parallelism_threads")

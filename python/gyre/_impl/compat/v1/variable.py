@@ -7,6 +7,7 @@ import contextlib
 from gyre import _gyre
 from gyre._impl import variable as variables
 from gyre._impl.annotations import Any
+from gyre._impl.autodiff import tape
 from gyre._impl.compat.v1 import variable_proto
 from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.control import cond
@@ -239,9 +240,15 @@ class Variable(_Base, metaclass=_Making):
     def _as_graph_element(self):
         return self._snapshot
 
+    def _ref(self) -> Variable:
+        """A reference to it: it may itself be handed to what changes variables."""
+        return self
+
     # ---- Reading
 
     def _resource(self):
+        if self.is_watched and tape.recording():
+            _gyre.accessed(self.handle, self.handle)
         return self.handle
 
     def read_value(self):
@@ -249,7 +256,7 @@ class Variable(_Base, metaclass=_Making):
         argument = self._argument()
         if argument is not None:
             return argument
-        return call("ReadVariableOp", self.handle, dtype=self._dtype)
+        return call("ReadVariableOp", self._resource(), dtype=self._dtype)
 
     __gyre_tensor__ = read_value
 
@@ -285,14 +292,18 @@ class Variable(_Base, metaclass=_Making):
     # ---- Writing
 
     def _written(self, op: str, inputs, attrs, name=None, read_value: bool = True):
-        """A write: a tensor of the value after it, or the operation."""
-        graph = current()
+        """A write: a tensor of the value after it (of a resource, the variable after it), or the
+        operation."""
         _gyre.execute(op, [self.handle, *inputs], attrs, name)
+        if not has_default_graph():  # in a function, which writes and reads in its order
+            return self.read_value() if read_value else None
+        graph = current()
         write = graph.last_operation()
         if not read_value:
             return write
         with graph.control_dependencies([write]):
-            return call("ReadVariableOp", self.handle, dtype=self._dtype)
+            value = call("ReadVariableOp", self.handle, dtype=self._dtype)
+        return _Written._of(self, write, value) if self._is_resource else value
 
     def _run(self, op: str, *inputs, **attrs):
         return self._written(op, inputs, attrs)
@@ -343,6 +354,38 @@ class Variable(_Base, metaclass=_Making):
     def __repr__(self) -> str:
         ref = "" if self._is_resource else "_ref"
         return f"<gyre.Variable '{self.name}' shape={self.shape} dtype={self._dtype.name}{ref}>"
+
+
+class _Written(Variable):
+    """A variable after a write: reads of it, and further writes, wait for that."""
+
+    _write: Any
+
+    @classmethod
+    def _of(cls, variable, write, value) -> _Written:
+        made = cls.__new__(cls)
+        vars(made).update(vars(variable), _write=write, _snapshot=value)
+        return made
+
+    @property
+    def op(self):
+        """The operation that writes."""
+        return self._write
+
+    def read_value(self):
+        """The value that it has when this is computed: a tensor of its own."""
+        if not has_default_graph():
+            return super().read_value()
+        with current().control_dependencies([self._write]):
+            return super().read_value()
+
+    __gyre_tensor__ = read_value
+
+    def _written(self, op: str, inputs, attrs, name=None, read_value: bool = True):
+        if not has_default_graph():
+            return super()._written(op, inputs, attrs, name, read_value)
+        with current().control_dependencies([self._write]):
+            return super()._written(op, inputs, attrs, name, read_value)
 
 
 _AS_REFERENCE = {

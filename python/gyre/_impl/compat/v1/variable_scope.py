@@ -13,10 +13,12 @@ from gyre import _gyre
 from gyre._impl.compat.v1 import initializers
 from gyre._impl.compat.v1.collections import GraphKeys
 from gyre._impl.compat.v1.variable import Variable
-from gyre._impl.convert import is_value
+from gyre._impl.convert import convert_to_tensor, holds_tensor, is_value
+from gyre._impl.device import get_name_scope
+from gyre._impl.device import name_scope as newer_scope
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.graphs.constant import constant
-from gyre._impl.graphs.graph import current, get_default_graph
+from gyre._impl.graphs.graph import current, get_default_graph, has_default_graph
 from gyre._impl.shape import TensorShape
 
 
@@ -119,6 +121,7 @@ class _Store:
         self.variables: dict[str, Variable] = {}
         self.scope = VariableScope(False)
         self.counts: dict[str, int] = {}
+        self.again = 0  # how many bodies are being traced that were traced before
 
     def close_inner(self, name: str) -> None:
         """Scopes within one that is opened again are counted from the start."""
@@ -138,6 +141,25 @@ class _Store:
 
 def _store() -> _Store:
     return vars(get_default_graph()).setdefault("_variable_store", _Store())
+
+
+def as_body(fn):
+    """A body of a construct, which may be traced several times: with the variables of the first
+    time."""
+    times = 0
+
+    @functools.wraps(fn)
+    def call(*args):
+        nonlocal times
+        times += 1
+        store, again = _store(), int(times > 1 and has_default_graph())
+        store.again += again
+        try:
+            return fn(*args)
+        finally:
+            store.again -= again
+
+    return call
 
 
 def get_variable_scope() -> VariableScope:
@@ -236,10 +258,9 @@ class variable_scope:
 
     def _names(self, name, entered: bool):
         if not self._auxiliary or not name:
-            return contextlib.nullcontext(
-                current().get_name_scope() + "/" if current().get_name_scope() else ""
-            )
-        return current().name_scope(name)
+            around = get_name_scope()
+            return contextlib.nullcontext(around + "/" if around else "")
+        return newer_scope(name) if not has_default_graph() else current().name_scope(name)
 
     def _make(self, base, name, around, name_scope, entered) -> VariableScope:
         reuse = self._reuse if self._reuse is not None else base.reuse
@@ -324,6 +345,8 @@ def get_variable(
 
 def _dtype_of(initializer, scope):
     if initializer is not None and not callable(initializer):
+        if holds_tensor(initializer):
+            return convert_to_tensor(initializer).dtype
         return initializer.dtype if hasattr(initializer, "dtype") else constant_dtype(initializer)
     return scope.dtype
 
@@ -344,6 +367,8 @@ def _found(
     **options,
 ):
     """The variable of a full name: the true getter, at the end of custom ones."""
+    if not has_default_graph():  # without a graph, each is another one
+        return _made(name, shape, dtype, initializer, options)
     variables = _store().variables
     known = variables.get(name)
     if known is None:
@@ -356,7 +381,7 @@ def _found(
         if regularizer is not None:
             _regularize(known, name, regularizer)
         return known
-    if not reuse:
+    if not reuse and not _store().again:
         line = known.op.node.line
         raise ValueError(
             f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
@@ -398,8 +423,15 @@ def _made(name, shape, dtype, initializer: Any, options) -> Variable:
                 raise ValueError("If initializer is a constant, do not specify shape: they differ.")
 
         def initial():
-            return initializer if is_value(initializer) else constant(initializer, dtype)
+            if is_value(initializer):
+                return initializer
+            if holds_tensor(initializer):
+                return convert_to_tensor(initializer, dtype)
+            return constant(initializer, dtype)
 
+    if not has_default_graph():
+        with newer_scope(None):  # the name is a full one
+            return Variable(initial, dtype=dtype, name=name, **options)
     graph = current()
     scope = graph.get_name_scope()
     _gyre.set_scope_name(graph, "")

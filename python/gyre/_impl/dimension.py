@@ -112,4 +112,4 @@ def dimension_value(dimension) -> int | None:
 
 def dimension_at_index(shape, index) -> Dimension:
     """Item `index` of a shape as a Dimension; an unknown one if the rank is unknown."""
-    return Dimension(None if shape.rank is None else shape.dims[index])
+    return Dimension(None if shape.rank is None else shape._dims[index])
