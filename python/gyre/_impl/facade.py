@@ -7,7 +7,7 @@ import types
 
 _NAMES: dict[str, str] = {}
 # Namespaces that are modules of their own.
-PACKAGES = ("nn", "optimizers", "raw_ops")
+PACKAGES = ("keras", "nn", "optimizers", "raw_ops")
 # The namespace of older names: what it does not have is looked for in gyre itself.
 OLDER = "compat.v1"
 # By namespace: what stands directly below it.

@@ -1,0 +1,5 @@
+"""Models as SavedModels, written by Gyre."""
+
+
+class ExportArchive:
+    pass
