@@ -94,7 +94,7 @@ def convert_to_numpy(x):
         x = _dense(x)
     elif isinstance(x, KerasVariable):
         x = x.value
-    return np.array(x)
+    return np.array(x.numpy() if isinstance(x, gyre.Variable) else x)
 
 
 def is_tensor(x):
