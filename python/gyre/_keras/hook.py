@@ -32,7 +32,7 @@ CHOICES = {
         "from gyre._keras.backend.optimizer import Optimizer as BackendOptimizer",
     ),
     "keras.src.export.saved_model": (
-        "from gyre._keras.backend.export import ExportArchive as BackendExportArchive",
+        "from gyre._keras.backend.export import ExportArchive as BackendSavedModelExportArchive",
     ),
 }
 

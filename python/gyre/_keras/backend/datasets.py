@@ -60,3 +60,18 @@ class BatchIterator(EpochIterator):
         super().__init__(
             x=x, y=y, sample_weight=sample_weight, class_weight=class_weight, **options
         )
+
+    def __next__(self):
+        """As many batches as one execution takes; at the end of an epoch those that are left."""
+        begin, end, iterator = next(self._epoch_iterator)
+        wanted, known = self.steps_per_execution, self.num_batches
+        if known:
+            wanted = min(wanted, known - begin)
+        batches = []
+        with self.catch_stop_iteration():
+            for _ in range(wanted):
+                batches.append(next(iterator))
+            return begin, end, batches
+        if batches:
+            return begin, end, batches
+        raise StopIteration

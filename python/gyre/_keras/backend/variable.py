@@ -11,9 +11,24 @@ class Variable(KerasVariable):
     """A variable of Keras. Its value is a gyre.Variable, and ops take it as a tensor."""
 
     __gyre_operand__ = True
+    # Tapes give gradients of whole variables.
+    read_by_rows = False
 
     def __gyre_tensor__(self):
         return gyre.convert_to_tensor(self.value)
+
+    @property
+    def handle(self):
+        """By which tapes know the variable."""
+        return self._value.handle
+
+    def read_value(self):
+        """The value as a tensor."""
+        return self._value.read_value()
+
+    @property
+    def _dims(self):
+        return self._value._dims
 
     def _initialize(self, value):
         if isinstance(value, gyre.Variable):

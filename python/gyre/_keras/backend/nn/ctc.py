@@ -3,22 +3,21 @@
 from keras.src import backend
 
 import gyre
+from gyre._keras.backend.nn.ctc_loss import loss
 from gyre._keras.backend.tensors import convert_to_tensor
 
 
 def ctc_loss(target, output, target_length, output_length, mask_index=0):
     output = convert_to_tensor(output)
     kind = backend.result_type(output.dtype, "float32")
-    inner = "float32" if kind == "float64" else kind
-    loss = gyre.nn.ctc_loss(
-        labels=convert_to_tensor(target, "int32"),
-        logits=gyre.cast(output, inner),
-        label_length=convert_to_tensor(target_length, "int32"),
-        logit_length=convert_to_tensor(output_length, "int32"),
-        blank_index=mask_index,
-        logits_time_major=False,
+    found = loss(
+        convert_to_tensor(target, "int32"),
+        gyre.cast(output, kind),
+        convert_to_tensor(target_length, "int32"),
+        convert_to_tensor(output_length, "int32"),
+        mask_index,
     )
-    return gyre.cast(loss, kind)
+    return gyre.cast(found, kind)
 
 
 def ctc_decode(
