@@ -67,6 +67,8 @@ class BatchIterator(EpochIterator):
         wanted, known = self.steps_per_execution, self.num_batches
         if known:
             wanted = min(wanted, known - begin)
+        if wanted <= 0:
+            raise StopIteration
         batches = []
         with self.catch_stop_iteration():
             for _ in range(wanted):

@@ -5,7 +5,9 @@ from gyre._keras.backend.numpy.types import floating, floats
 from gyre._keras.backend.tensors import cast, convert_to_tensor
 
 
-def _segments(op):
+def _segments(op, of_none=None):
+    """`of_none`: what floating segments without elements are, if not what the op gives."""
+
     def function(data, segment_ids, num_segments=None, sorted=False):
         segment_ids = convert_to_tensor(segment_ids)
         if segment_ids.dtype.name not in ("int32", "int64"):
@@ -13,14 +15,24 @@ def _segments(op):
         if num_segments is None:
             ids = gyre.concat([segment_ids, [-1]], 0)
             num_segments = gyre.reduce_max(ids) + 1
-        return op(convert_to_tensor(data), segment_ids, num_segments)
+        data = convert_to_tensor(data)
+        found = op(data, segment_ids, num_segments)
+        if of_none is None or not gyre.as_dtype(data.dtype).is_floating:
+            return found
+        counts = gyre.math.unsorted_segment_sum(
+            gyre.ones_like(segment_ids), segment_ids, num_segments
+        )
+        empty = gyre.equal(counts, 0)
+        for _ in range(found.shape.rank - 1):
+            empty = empty[..., None]
+        return gyre.where(empty, convert_to_tensor(of_none, found.dtype), found)
 
     return function
 
 
 segment_sum = _segments(gyre.math.unsorted_segment_sum)
-segment_max = _segments(gyre.math.unsorted_segment_max)
-segment_min = _segments(gyre.math.unsorted_segment_min)
+segment_max = _segments(gyre.math.unsorted_segment_max, float("-inf"))
+segment_min = _segments(gyre.math.unsorted_segment_min, float("inf"))
 segment_prod = _segments(gyre.math.unsorted_segment_prod)
 
 
@@ -53,7 +65,7 @@ def extract_sequences(x, sequence_length, sequence_stride):
     return gyre.signal.frame(convert_to_tensor(x), sequence_length, sequence_stride, pad_end=False)
 
 
-def _complex(x):
+def _get_complex_tensor_from_tuple(x):
     if not isinstance(x, (tuple, list)) or len(x) != 2:
         raise ValueError(
             "Input `x` should be a tuple of two tensors - real and imaginary. "
@@ -80,15 +92,15 @@ def _parts(x):
 
 
 def fft(x):
-    return _parts(gyre.signal.fft(_complex(x)))
+    return _parts(gyre.signal.fft(_get_complex_tensor_from_tuple(x)))
 
 
 def fft2(x):
-    return _parts(gyre.signal.fft2d(_complex(x)))
+    return _parts(gyre.signal.fft2d(_get_complex_tensor_from_tuple(x)))
 
 
 def ifft2(x):
-    return _parts(gyre.signal.ifft2d(_complex(x)))
+    return _parts(gyre.signal.ifft2d(_get_complex_tensor_from_tuple(x)))
 
 
 def rfft(x, fft_length=None):
@@ -98,7 +110,7 @@ def rfft(x, fft_length=None):
 
 def irfft(x, fft_length=None):
     length = None if fft_length is None else [fft_length]
-    return gyre.signal.irfft(_complex(x), fft_length=length)
+    return gyre.signal.irfft(_get_complex_tensor_from_tuple(x), fft_length=length)
 
 
 def _window(window, sequence_length, fft_length, dtype):
@@ -150,15 +162,16 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
 def istft(
     x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True
 ):
-    """Frames added where they overlap, divided by what their windows add up to there."""
+    """Frames added where they overlap, each divided by what the squares of windows add up to."""
     _check_lengths(sequence_length, fft_length, window)
     frames = irfft(x, fft_length)
-    weights = _window(window, sequence_length, fft_length, frames.dtype)
-    total = gyre.signal.overlap_and_add(frames * weights, sequence_stride)
-    squares = gyre.zeros_like(frames) + gyre.square(weights)
-    norm = gyre.signal.overlap_and_add(squares, sequence_stride)
-    enough = norm > 1e-10
-    total = gyre.where(enough, total / gyre.where(enough, norm, gyre.ones_like(norm)), total)
+    if window is not None:
+        weights = _window(window, sequence_length, fft_length, frames.dtype)
+        count = -(-fft_length // sequence_stride)
+        squares = gyre.pad(gyre.square(weights), [[0, count * sequence_stride - fft_length]])
+        sums = gyre.reduce_sum(gyre.reshape(squares, [count, sequence_stride]), axis=0)
+        frames = frames * (weights / gyre.tile(sums, [count])[:fft_length])
+    total = gyre.signal.overlap_and_add(frames, sequence_stride)
     begin = fft_length // 2 if center else 0
     end = None if not center else -(fft_length // 2)
     if length is not None:

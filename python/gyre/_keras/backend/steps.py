@@ -3,7 +3,6 @@
 from keras.src import tree
 
 import gyre
-from gyre._keras.backend.control_flow import map as map_rows
 from gyre._keras.backend.tensors import convert_to_tensor
 
 
@@ -47,13 +46,24 @@ class StepFunction:
             return gyre.while_loop(lambda i, _: i < count, body, (gyre.constant(1), logs))[1]
 
         def rows(data):
-            found = map_rows(step, data)
-            return tree.map_structure(
-                lambda one: gyre.reshape(
-                    one, gyre.concat([[-1], gyre.shape(one)[2:]], 0)
-                ),
-                found,
-            )
+            first = _tensors(step(tree.map_structure(lambda one: one[0], data)))
+            count = gyre.shape(next(one for one in tree.flatten(data) if one is not None))[0]
+            arrays = [
+                gyre.TensorArray(one.dtype, size=count, element_shape=one.shape).write(0, one)
+                for one in tree.flatten(first)
+            ]
+
+            def body(i, arrays):
+                found = _tensors(step(tree.map_structure(lambda one: one[i], data)))
+                found = tree.flatten(found)
+                return i + 1, [a.write(i, one) for a, one in zip(arrays, found, strict=True)]
+
+            arrays = gyre.while_loop(lambda i, _: i < count, body, (gyre.constant(1), arrays))[1]
+            stacked = [one.stack() for one in arrays]
+            flat = [
+                gyre.reshape(one, gyre.concat([[-1], gyre.shape(one)[2:]], 0)) for one in stacked
+            ]
+            return tree.pack_sequence_as(first, flat)
 
         self._several = gyre.function(rows if gives_rows else steps, autograph=False)
 

@@ -1,7 +1,9 @@
 """Spaces of colors."""
 
+from keras.src import backend
+
 import gyre
-from gyre._keras.backend.image.layout import as_batch
+from gyre._keras.backend.image.layout import as_batch, checked
 from gyre._keras.backend.tensors import convert_to_tensor
 
 
@@ -11,7 +13,15 @@ def rgb_to_grayscale(images, data_format=None):
         weights = convert_to_tensor([0.2989, 0.587, 0.114], inner.dtype)
         return gyre.cast(gyre.reduce_sum(inner * weights, axis=-1, keepdims=True), x.dtype)
 
-    return as_batch(images, data_format, gray)
+    images = checked(images)
+    first = backend.standardize_data_format(data_format) == "channels_first"
+    channels = images.shape[-3 if first else -1]
+    if channels not in (1, 3):
+        raise ValueError(
+            "Invalid channel size: expected 3 (RGB) or 1 (Grayscale). Received input with shape: "
+            f"images.shape={images.shape}"
+        )
+    return images if channels == 1 else as_batch(images, data_format, gray)
 
 
 def _floats_only(images):

@@ -2,6 +2,8 @@
 
 import math
 
+from keras.src import backend
+
 import gyre
 from gyre._keras.backend.image.coordinates import sampled
 from gyre._keras.backend.image.layout import as_batch
@@ -18,7 +20,8 @@ def _bell(size, sigma, dtype):
 
 def _blurred(x, kernel_size, sigma):
     sigma = cast(sigma, x.dtype)
-    rows, columns = _bell(kernel_size[0], sigma[0], x.dtype), _bell(kernel_size[1], sigma[1], x.dtype)
+    # sizes and deviations are given for the columns first
+    columns, rows = (_bell(kernel_size[i], sigma[i], x.dtype) for i in range(2))
     kernel = rows[:, None] * columns[None]
     kernel = gyre.tile(kernel[:, :, None, None], [1, 1, x.shape[-1], 1])
     return gyre.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "SAME")
@@ -29,14 +32,17 @@ def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None
 
 
 def sobel_edges(images, data_format=None):
-    """Differences along the rows and along the columns, as two channels for each."""
-
-    def edges(x):
-        found = gyre.image.sobel_edges(x)
-        sizes = gyre.shape(x)
-        return gyre.reshape(found, gyre.concat([sizes[:3], [2 * x.shape[-1]]], 0))
-
-    return as_batch(images, data_format, edges)
+    """Differences along the rows and along the columns, in a new last dimension."""
+    images = convert_to_tensor(images)
+    first = backend.standardize_data_format(data_format) == "channels_first"
+    x = gyre.transpose(images, [0, 2, 3, 1]) if first else images
+    smooth, difference = (convert_to_tensor(one, x.dtype) for one in ([1, 2, 1], [-1, 0, 1]))
+    kernels = gyre.stack([difference[:, None] * smooth, smooth[:, None] * difference], axis=-1)
+    channels = x.shape[-1]
+    kernels = gyre.tile(kernels[:, :, None], [1, 1, channels, 1])
+    found = gyre.nn.depthwise_conv2d(x, kernels, [1, 1, 1, 1], "SAME")
+    found = gyre.reshape(found, gyre.concat([gyre.shape(x), [2]], 0))
+    return gyre.transpose(found, [0, 3, 1, 2, 4]) if first else found
 
 
 def elastic_transform(

@@ -35,8 +35,6 @@ def several(value, count):
 
 def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
     inputs, kernel = floats(inputs, kernel)
-    data_format = backend.standardize_data_format(data_format)
-    check_conv_input_channels(inputs, kernel, data_format)
     return _conv(
         inputs, kernel, strides, padding, dilation_rate=dilation_rate, data_format=data_format
     )
@@ -46,6 +44,8 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
 def _conv(inputs, kernel, strides, padding, dilation_rate):
     count = inputs.shape.rank - 2
     channels, taken = inputs.shape[-1], kernel.shape[-2]
+    if channels is not None and channels % taken:
+        check_conv_input_channels(inputs, kernel, "channels_last")
     strides, dilations = several(strides, count), several(dilation_rate, count)
     if padding == "causal":
         reach = dilations[0] * (kernel.shape[0] - 1)
@@ -88,6 +88,8 @@ def padded_same(inputs, kernel_size, strides, dilations):
 
 def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
     inputs, kernel = floats(inputs, kernel)
+    data_format = backend.standardize_data_format(data_format)
+    check_conv_input_channels(inputs, kernel, data_format)
     return _depthwise(
         inputs, kernel, strides, padding, dilation_rate=dilation_rate, data_format=data_format
     )
