@@ -110,9 +110,7 @@ def _text_of_absent(full: str, name: str, module: str) -> str:
     text = f"module {module!r} has no attribute {name!r}"
     newer = full.removeprefix(OLDER + ".")
     if newer.split(".")[0] == "keras":
-        return f"{text}: Keras is not in Gyre; layers and losses are in gyre.nn, optimizers in " + (
-            "gyre.optimizers (docs/compatibility.md)"
-        )
+        return f"{text}: Keras is gyre.keras, as the version that is installed has it"
     elsewhere = sorted(n for n in names() if n.rpartition(".")[2] == name)
     near = [f"gyre.{n}" for n in elsewhere if not n.startswith(OLDER)]
     if importlib.import_module("gyre._impl.tensorflow_names").has(newer):
