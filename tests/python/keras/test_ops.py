@@ -26,10 +26,12 @@ def test_loops_and_branches_are_parts_of_graphs(keras):
 
 
 def test_shapes_are_found_without_values(keras):
+    from keras.src import backend
+
     def function(x):
         return keras.ops.concatenate([keras.ops.transpose(x), keras.ops.ones((2, 5))])
 
-    found = keras.backend.compute_output_spec(function, keras.KerasTensor((5, 3)))
+    found = backend.compute_output_spec(function, keras.KerasTensor((5, 3)))
     assert found.shape == (5, 5) and found.dtype == "float32"
     assert keras.ops.reshape(keras.KerasTensor((None, 6)), (-1, 2, 3)).shape == (None, 2, 3)
 
@@ -64,10 +66,11 @@ def test_labels_of_ctc_may_be_padded_with_the_blank(keras):
 
 @pytest.mark.parametrize("mode", ["lower", "higher", "midpoint", "nearest", "linear"])
 def test_quantiles_are_numpys(keras, mode):
-    x = np.random.RandomState(0).randn(4, 3, 5)
+    x = np.random.RandomState(0).randn(4, 3, 5).astype("float32")
     for axis in (None, 1, (0, 2)):
         found = keras.ops.quantile(x, [0.1, 0.5, 0.77], axis=axis, method=mode)
-        np.testing.assert_allclose(found, np.quantile(x, [0.1, 0.5, 0.77], axis=axis, method=mode))
+        expected = np.quantile(x, [0.1, 0.5, 0.77], axis=axis, method=mode)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_random_numbers_depend_on_the_seed_alone(keras):
