@@ -2,8 +2,8 @@
 
     python examples/python/keras_addition.py
 
-Keras runs on Gyre: its LSTMs are loops of the graph, and eight steps of training are one loop around
-them. Keras is a package of its own: pip install 'gyre[keras]'.
+Keras runs on Gyre: its LSTMs are loops of the graph, and eight steps of training are one loop
+around them. Keras is a package of its own: pip install 'gyre[keras]'.
 """
 
 import numpy as np

@@ -547,7 +547,9 @@ def check_python_layers(root):
             f"{name}.".startswith(f"{layers.PYTHON_KERAS}.") for name in (one.source, one.target)
         )
         if is_keras and not of_keras:
-            complaints.append(f"{one.file}:{one.line}: {layers.PYTHON_KERAS} uses public names only")
+            complaints.append(
+                f"{one.file}:{one.line}: {layers.PYTHON_KERAS} uses public names only"
+            )
         if (of_keras and not is_keras) and one.source != layers.PYTHON_KERAS_DOOR:
             complaints.append(
                 f"{one.file}:{one.line}: only {layers.PYTHON_KERAS_DOOR} imports {one.target}"

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 
-
 def is_installed():
     """Whether the package is there. (This folder is found under its name, too, but has no file.)"""
     found = importlib.util.find_spec("keras")

@@ -68,8 +68,7 @@ def extract_sequences(x, sequence_length, sequence_stride):
 def _get_complex_tensor_from_tuple(x):
     if not isinstance(x, (tuple, list)) or len(x) != 2:
         raise ValueError(
-            "Input `x` should be a tuple of two tensors - real and imaginary. "
-            f"Received: x={x}"
+            f"Input `x` should be a tuple of two tensors - real and imaginary. Received: x={x}"
         )
     real, imag = (convert_to_tensor(one) for one in x)
     if real.shape != imag.shape:
@@ -81,8 +80,7 @@ def _get_complex_tensor_from_tuple(x):
     for one in (real, imag):
         if not gyre.as_dtype(one.dtype).is_floating:
             raise ValueError(
-                "At least one tensor in input `x` is not of type float."
-                f"Received: x={x}."
+                f"At least one tensor in input `x` is not of type float.Received: x={x}."
             )
     return gyre.complex(real, imag)
 
@@ -159,9 +157,7 @@ def stft(x, sequence_length, sequence_stride, fft_length, window="hann", center=
     return _parts(gyre.signal.rfft(frames, [fft_length]))
 
 
-def istft(
-    x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True
-):
+def istft(x, sequence_length, sequence_stride, fft_length, length=None, window="hann", center=True):
     """Frames added where they overlap, each divided by what the squares of windows add up to."""
     _check_lengths(sequence_length, fft_length, window)
     frames = irfft(x, fft_length)

@@ -19,8 +19,6 @@ def _type(dtype):
     return backend.standardize_dtype(dtype or backend.floatx())
 
 
-
-
 def normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
     dtype = _type(dtype)
     return gyre.random.stateless_normal(

@@ -59,7 +59,12 @@ def rnn(
     else:
         loop = _looped
     last, outputs, states = loop(
-        step, inputs, states, mask, known if unroll else steps, zero_output_for_mask,
+        step,
+        inputs,
+        states,
+        mask,
+        known if unroll else steps,
+        zero_output_for_mask,
         return_all_outputs,
     )
     for one in tree.flatten(outputs):

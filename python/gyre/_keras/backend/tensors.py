@@ -192,7 +192,9 @@ def _start(start_indices):
 
 def _clamped(start_indices, whole, part):
     """Where the part begins, so far back that it lies within the whole."""
-    last = gyre.convert_to_tensor(list(whole), "int32") - gyre.convert_to_tensor(list(part), "int32")
+    last = gyre.convert_to_tensor(list(whole), "int32") - gyre.convert_to_tensor(
+        list(part), "int32"
+    )
     return gyre.maximum(gyre.minimum(_start(start_indices), last), 0)
 
 

@@ -252,9 +252,7 @@ class Trainer(base_trainer.Trainer):
         callbacks.on_predict_end()
         return concatenated(outputs, np.concatenate)
 
-    def train_on_batch(
-        self, x, y=None, sample_weight=None, class_weight=None, return_dict=False
-    ):
+    def train_on_batch(self, x, y=None, sample_weight=None, class_weight=None, return_dict=False):
         self._assert_compile_called("train_on_batch")
         if class_weight is not None:
             if sample_weight is not None:

@@ -1,7 +1,7 @@
 """Variables of Keras that are variables of Gyre."""
 
-from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.backend.common import KerasVariable
+from keras.src.backend.common.stateless_scope import in_stateless_scope
 
 import gyre
 from gyre._keras.backend.tensors import cast, convert_to_tensor

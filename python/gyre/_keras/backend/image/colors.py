@@ -28,7 +28,8 @@ def _floats_only(images):
     images = convert_to_tensor(images)
     if not gyre.as_dtype(images.dtype).is_floating:
         raise ValueError(
-            f"Invalid images dtype: expected float dtype. Received: images.dtype={images.dtype.name}"
+            "Invalid images dtype: expected float dtype. "
+            f"Received: images.dtype={images.dtype.name}"
         )
     return images
 

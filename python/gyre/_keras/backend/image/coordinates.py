@@ -191,4 +191,3 @@ def compute_homography_matrix(start_points, end_points):
     equations = gyre.concat([of_x, of_y], axis=1)
     right = gyre.concat([sx, sy], axis=-1)[..., None]
     return gyre.squeeze(gyre.linalg.solve(equations, right), [-1])
-

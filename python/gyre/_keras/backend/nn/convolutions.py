@@ -123,9 +123,7 @@ def _depthwise_2d(inputs, kernel, strides, padding, dilations):
             inputs = padded_same(inputs, kernel.shape[:2], strides, dilations)
         whole = gyre.nn.depthwise_conv2d(inputs, kernel, [1] * 4, "VALID", dilations=dilations)
         return whole[:, :: strides[0], :: strides[1]]
-    return gyre.nn.depthwise_conv2d(
-        inputs, kernel, [1, *strides, 1], padding, dilations=dilations
-    )
+    return gyre.nn.depthwise_conv2d(inputs, kernel, [1, *strides, 1], padding, dilations=dilations)
 
 
 def separable_conv(

@@ -22,7 +22,7 @@ def _shifted(logs, never):
 
 
 def loss(labels, logits, label_lengths, lengths, blank):
-    """The negative logarithm of how likely the labels are: [batch]. logits: [batch, time, class]."""
+    """The negative logarithm of how likely the labels are. logits: [batch, time, class]."""
     logs = gyre.transpose(gyre.nn.log_softmax(logits), [1, 0, 2])
     steps, batch = gyre.unstack(gyre.shape(logs)[:2])
     count = gyre.shape(labels)[1]

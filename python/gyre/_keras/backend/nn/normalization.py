@@ -16,7 +16,9 @@ def moments(x, axes, keepdims=False, synchronized=False):
         mean = gyre.squeeze(mean, axes)
     if kind.name == "float16":
         limits = gyre.as_dtype(kind)
-        mean, variance = (gyre.clip_by_value(one, limits.min, limits.max) for one in (mean, variance))
+        mean, variance = (
+            gyre.clip_by_value(one, limits.min, limits.max) for one in (mean, variance)
+        )
     return gyre.cast(mean, kind), gyre.cast(variance, kind)
 
 

@@ -43,9 +43,7 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
         gyre.transpose(patches, [2, 0, 1]), gyre.reshape(places, [-1]), full[0] * full[1]
     )
     image = gyre.reshape(gyre.transpose(sums, [1, 2, 0]), [batch, channels, *full])
-    return image[
-        :, :, padding[0] : full[0] - padding[0], padding[1] : full[1] - padding[1]
-    ]
+    return image[:, :, padding[0] : full[0] - padding[0], padding[1] : full[1] - padding[1]]
 
 
 def depth_to_space(x, block_size, data_format="channels_last"):

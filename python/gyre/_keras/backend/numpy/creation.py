@@ -115,7 +115,7 @@ def _spaced(start, stop, num, endpoint, dtype, axis):
     """Even steps between floating tensors, and the step."""
     divisor = num - 1 if endpoint else num
     start, stop = gyre.broadcast_to(start, _common(start, stop)), stop
-    step = (stop - start) / divisor if divisor > 0 else (stop - start) * math.nan
+    step = (stop - start) / cast(divisor, start.dtype) if divisor > 0 else (stop - start) * math.nan
     places = gyre.cast(gyre.range(num), start.dtype)
     places = gyre.reshape(places, [num] + [1] * start.shape.rank)
     rows = gyre.expand_dims(start, 0) + (places * step if num > 1 else places)
@@ -171,7 +171,9 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     rows, _ = _spaced(*ends, num, endpoint, dtype, axis)
     rows = gyre.exp(rows) * signs
     if num > 0:
-        rows = gyre.concat([gyre.expand_dims(gyre.broadcast_to(start, rows.shape[1:]), 0), rows[1:]], 0)
+        rows = gyre.concat(
+            [gyre.expand_dims(gyre.broadcast_to(start, rows.shape[1:]), 0), rows[1:]], 0
+        )
     if endpoint and num > 1:
         last = gyre.expand_dims(gyre.broadcast_to(stop, rows.shape[1:]), 0)
         rows = gyre.concat([rows[:-1], last], 0)
@@ -179,7 +181,9 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 def meshgrid(*x, indexing="xy"):
-    return gyre.meshgrid(*(gyre.reshape(convert_to_tensor(one), [-1]) for one in x), indexing=indexing)
+    return gyre.meshgrid(
+        *(gyre.reshape(convert_to_tensor(one), [-1]) for one in x), indexing=indexing
+    )
 
 
 def vander(x, N=None, increasing=False):
@@ -198,15 +202,11 @@ def _window(formula):
 
     def function(x):
         size = convert_to_tensor(x)
-        kind = dtypes.result_type(size.dtype.name, float)
-        kind = backend.floatx() if size.dtype.name == "int64" else kind
         count = gyre.cast(size, "int32")
         places = gyre.cast(gyre.range(count), "float64")
         last = gyre.cast(count - 1, "float64")
-        values = gyre.cond(
-            count > 1, lambda: formula(places, last), lambda: gyre.ones_like(places)
-        )
-        return gyre.cast(values, kind)
+        values = gyre.cond(count > 1, lambda: formula(places, last), lambda: gyre.ones_like(places))
+        return gyre.cast(values, backend.floatx())
 
     return function
 
@@ -215,9 +215,9 @@ bartlett = _window(lambda i, last: 1 - gyre.abs(2 * i / last - 1))
 hanning = _window(lambda i, last: 0.5 - 0.5 * gyre.cos(2 * math.pi * i / last))
 hamming = _window(lambda i, last: 0.54 - 0.46 * gyre.cos(2 * math.pi * i / last))
 blackman = _window(
-    lambda i, last: 0.42
-    - 0.5 * gyre.cos(2 * math.pi * i / last)
-    + 0.08 * gyre.cos(4 * math.pi * i / last)
+    lambda i, last: (
+        0.42 - 0.5 * gyre.cos(2 * math.pi * i / last) + 0.08 * gyre.cos(4 * math.pi * i / last)
+    )
 )
 
 

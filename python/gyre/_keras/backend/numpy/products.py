@@ -11,11 +11,24 @@ from gyre._keras.backend.numpy.types import canonical, dtype_of, floating, is_co
 from gyre._keras.backend.tensors import cast, convert_to_tensor
 
 # What MatMul takes; products of other types are computed in a wider one.
-_MULTIPLIED = ("float16", "bfloat16", "float32", "float64", "int32", "int64", "complex64", "complex128")
+_MULTIPLIED = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int32",
+    "int64",
+    "complex64",
+    "complex128",
+)
 
 
 def _widened(x):
-    return x if x.dtype.name in _MULTIPLIED else gyre.cast(x, "int64" if x.dtype.name == "uint32" else "int32")
+    return (
+        x
+        if x.dtype.name in _MULTIPLIED
+        else gyre.cast(x, "int64" if x.dtype.name == "uint32" else "int32")
+    )
 
 
 def _factors(*xs):
@@ -138,14 +151,15 @@ def corrcoef(x):
 def correlate(x1, x2, mode="valid"):
     """Each place of the result is the product of x2 and a stretch of x1."""
     x1, x2 = together(x1, x2)
-    kind = x1.dtype
+    kind = "float64" if x1.dtype.name == "int64" else x1.dtype.name
+    kind = kind if kind in ("bfloat16", "float16", "float64") else "float32"
+    x1, x2 = gyre.cast(x1, kind), gyre.cast(x2, kind)
     if x1.shape.rank != 1 or x2.shape.rank != 1:
         raise ValueError("`correlate` takes vectors.")
     if mode not in ("valid", "same", "full"):
         raise ValueError(f"Invalid mode: '{mode}'. Mode must be one of: `valid`, `same`, `full`.")
     swapped = x1.shape[0] < x2.shape[0]
     a, b = (x2, x1) if swapped else (x1, x2)
-    a, b = _widened(a), _widened(b)
     long, short = a.shape[0], b.shape[0]
     left, right = {
         "valid": (0, 0),

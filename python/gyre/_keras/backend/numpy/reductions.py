@@ -2,7 +2,7 @@
 
 import math
 
-from keras.src.backend.common.variables import standardize_dtype
+from keras.src.backend.common import dtypes
 
 import gyre
 from gyre._keras.backend.numpy.logic import isnan
@@ -10,6 +10,7 @@ from gyre._keras.backend.numpy.shapes import moveaxis
 from gyre._keras.backend.numpy.types import (
     axes_of,
     canonical,
+    dtype_of,
     floating,
     is_complex,
     is_floating,
@@ -150,7 +151,7 @@ argmax = _place_of(_first_nan(gyre.argmax))
 argmin = _place_of(_first_nan(gyre.argmin))
 
 
-def _cumulated(op, exclusive_dtype=None):
+def _cumulated(op):
     def function(x, axis=None, dtype=None):
         x = convert_to_tensor(x, dtype)
         if x.dtype.name == "bool":
@@ -271,10 +272,11 @@ def nanstd(x, axis=None, keepdims=False):
 def bincount(x, weights=None, minlength=0, sparse=False):
     if sparse:
         raise ValueError("The gyre backend has no sparse tensors in Keras: sparse=True")
+    kind = "int32" if weights is None else dtypes.result_type(dtype_of(x), dtype_of(weights))
     x = cast(x, "int32")
-    kind = "int32" if weights is None else standardize_dtype(together(weights, dtype="int32")[0].dtype)
     weights = gyre.ones_like(x, kind) if weights is None else cast(weights, kind)
-    size = gyre.maximum(gyre.reduce_max(gyre.concat([gyre.reshape(x, [-1]), [-1]], 0)) + 1, minlength)
+    largest = gyre.reduce_max(gyre.concat([gyre.reshape(x, [-1]), [-1]], 0))
+    size = gyre.maximum(largest + 1, minlength)
     if x.shape.rank == 1:
         return gyre.math.unsorted_segment_sum(weights, x, size)
     rows = gyre.shape(x)[0]

@@ -353,7 +353,9 @@ def diag(x, k=0):
     size = gyre.shape(x)[0] + builtins.abs(k)
     rows = gyre.range(size)[:, None] + k
     row = gyre.pad(x, [[builtins.max(k, 0), builtins.max(-k, 0)]])
-    return gyre.where(gyre.equal(rows, gyre.range(size)[None]), row[None], gyre.zeros_like(row[None]))
+    return gyre.where(
+        gyre.equal(rows, gyre.range(size)[None]), row[None], gyre.zeros_like(row[None])
+    )
 
 
 def diagflat(x, k=0):

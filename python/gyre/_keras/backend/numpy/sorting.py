@@ -253,5 +253,3 @@ def _sized(values, index, counts, size, fill_value):
     counts = gyre.concat([counts, gyre.zeros([missing], counts.dtype)], 0)[:size]
     values.set_shape([size, *values.shape[1:]])
     return values, index, counts
-
-
