@@ -63,6 +63,9 @@ function(gyre_python_messages file)
   add_custom_target(gyre_python_messages DEPENDS ${file})
   add_dependencies(gyre_python gyre_python_messages)
   install(FILES ${file} DESTINATION gyre/_impl/proto COMPONENT python EXCLUDE_FROM_ALL)
+  # Beside the package: where KERAS_BACKEND=gyre is set, Keras finds the backend in any program.
+  install(FILES ${CMAKE_SOURCE_DIR}/python/gyre_keras.pth DESTINATION . COMPONENT python
+          EXCLUDE_FROM_ALL)
 endfunction()
 
 # Stubs of the public names, in a wheel beside its modules: made by the module itself, from a copy

@@ -543,6 +543,19 @@ def check_python_layers(root):
     none from outside to a leaf (tests/project/layers.py)."""
     complaints = []
     for one in python_imports.imports(root):
+        is_keras, of_keras = (
+            f"{name}.".startswith(f"{layers.PYTHON_KERAS}.") for name in (one.source, one.target)
+        )
+        if is_keras and not of_keras:
+            complaints.append(
+                f"{one.file}:{one.line}: {layers.PYTHON_KERAS} uses public names only"
+            )
+        if (of_keras and not is_keras) and one.source != layers.PYTHON_KERAS_DOOR:
+            complaints.append(
+                f"{one.file}:{one.line}: only {layers.PYTHON_KERAS_DOOR} imports {one.target}"
+            )
+        if one.target == layers.PYTHON_KERAS_DOOR:
+            complaints.append(f"{one.file}:{one.line}: nothing of gyre imports {one.target}")
         source, target = (python_imports.layer(name) for name in (one.source, one.target))
         if source == target or target is None:
             continue

@@ -110,6 +110,9 @@ PYTHON_ROWS = [
 # What programs use and nothing else: not even the public modules import it (the table of names does
 # not: it says where names are found).
 PYTHON_LEAVES = {"compat"}
+# The backend of Keras, which stands on the public names alone, and the one module that imports it.
+PYTHON_KERAS = "gyre._keras"
+PYTHON_KERAS_DOOR = "gyre.keras"
 
 
 def python_row(layer):

@@ -7,7 +7,7 @@ import types
 
 _NAMES: dict[str, str] = {}
 # Namespaces that are modules of their own.
-PACKAGES = ("nn", "optimizers", "raw_ops")
+PACKAGES = ("keras", "nn", "optimizers", "raw_ops")
 # The namespace of older names: what it does not have is looked for in gyre itself.
 OLDER = "compat.v1"
 # By namespace: what stands directly below it.
@@ -110,9 +110,7 @@ def _text_of_absent(full: str, name: str, module: str) -> str:
     text = f"module {module!r} has no attribute {name!r}"
     newer = full.removeprefix(OLDER + ".")
     if newer.split(".")[0] == "keras":
-        return f"{text}: Keras is not in Gyre; layers and losses are in gyre.nn, optimizers in " + (
-            "gyre.optimizers (docs/compatibility.md)"
-        )
+        return f"{text}: Keras is gyre.keras, as the version that is installed has it"
     elsewhere = sorted(n for n in names() if n.rpartition(".")[2] == name)
     near = [f"gyre.{n}" for n in elsewhere if not n.startswith(OLDER)]
     if importlib.import_module("gyre._impl.tensorflow_names").has(newer):

@@ -12,6 +12,7 @@ FOLDER = Path(__file__).parents[3] / "examples" / "python"
 NAMES = [
     "beam_search",
     "exported_model",
+    "keras_addition",
     "maml",
     "mixture_of_experts",
     "ode_solver",
@@ -55,6 +56,15 @@ def test_beam_search():
 def test_exported_model():
     found = run("exported_model")
     assert found["before"] > 0.3 and found["after"] < 0.02
+
+
+@pytest.mark.skipif(
+    not getattr(importlib.util.find_spec("keras"), "origin", None),
+    reason="Keras is not installed: pip install 'gyre[keras]'",
+)
+def test_keras_addition():
+    found = run("keras_addition", epochs=60)
+    assert found["losses"][-1] < 0.5 * found["losses"][0] and found["accuracy"] > 0.6
 
 
 def test_mixture_of_experts():

@@ -38,6 +38,8 @@ _NOT_CONVERTED = frozenset(
         "_pytest",
         "hypothesis",
         "torch",
+        "keras",
+        "optree",
         "jax",
         "pandas",
         "scipy",
