@@ -10,7 +10,7 @@ ROWS = [
     ("ir", "bundle"),
     ("ops",),
     ("analysis",),
-    ("graphdef", "passes", "devices"),
+    ("graphdef", "onnx", "passes", "devices"),
     ("lower",),
     ("grad",),
     ("place", "compiled"),
