@@ -87,23 +87,22 @@ struct Case {
   std::vector<Step> steps;        // runs in one session
   std::vector<Gradient> gradients;
   std::optional<ExpectedError> load_error;              // the graph must be refused
-  std::string graph = "graph.pb";
   std::string model;                                    // "model", "v1/model.meta"; empty: a graph
   std::map<std::string, ExpectedSignature> signatures;  // of a model
   std::map<std::string, ExpectedVariable> variables;    // of a model's checkpoint, by key
 
   std::string id() const { return group + "/" + name; }
   // The graph, or the model: a SavedModel's folder, or a MetaGraph.
-  std::string graph_path() const { return folder + "/" + (is_model() ? model : graph); }
+  std::string graph_path() const { return folder + "/" + (is_model() ? model : "graph.pb"); }
   bool is_model() const { return !model.empty(); }
   bool HasTag(absl::string_view tag) const;
 };
 
-// Reads folder/case.json and the tensors that it refers to; an ONNX case as golden/onnx_case.h says. INVALID_ARGUMENT says where in the file
+// Reads folder/case.json and the tensors that it refers to. INVALID_ARGUMENT says where in the file
 // the mistake is: "…/case.json: steps[0].feeds[x:0].data[2]: …".
 absl::StatusOr<Case> ReadCase(const std::string& folder);
 
-// The folders that hold a case.json, or a model.onnx with test data, at or below `folder`, in order of path. NOT_FOUND when there
+// The folders that hold a case.json, at or below `folder`, in order of path. NOT_FOUND when there
 // is no such folder.
 absl::StatusOr<std::vector<std::string>> FindCases(const std::string& folder);
 

@@ -60,7 +60,7 @@ bool IsOnnxCase(const std::string& folder) { return IsThere(absl::StrCat(folder,
 absl::StatusOr<Case> ReadOnnxCase(const std::string& folder) {
   Case result;
   result.folder = folder;
-  result.graph = "model.onnx";
+  result.model = "model.onnx";
   const fs::path path = fs::path(folder).lexically_normal();
   result.group = path.parent_path().filename().string();
   result.name = path.filename().string();

@@ -1,6 +1,8 @@
 #include "onnx/op_table.h"
 
 namespace gyre::onnx {
+
+void AddResizeOps(OpTable& table);
 namespace {
 
 const OpTable& Table() {

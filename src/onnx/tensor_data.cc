@@ -5,12 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/match.h"
 #include "base/checked_math.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "onnx/narrow.h"
 #include "onnx/types.h"
 #include "tensor/io/bytes.h"
 #include "tensor/io/file.h"
@@ -160,11 +161,41 @@ absl::StatusOr<Tensor> FromFields(const TensorProto& proto, DType dtype, const S
   }
 }
 
+// Of a narrow type: bytes, or two elements a byte, the lower bits first.
+absl::StatusOr<Tensor> FromNarrow(const TensorProto& proto, DType dtype, const Shape& shape) {
+  const int elem_type = proto.data_type(), bits = NarrowBits(elem_type);
+  const int64_t count = shape.num_elements(), bytes = bits == 8 ? count : count / 2 + count % 2;
+  const bool is_raw = proto.has_raw_data();
+  const int64_t have = is_raw ? proto.raw_data().size() : proto.int32_data_size();
+  if (have != bytes) return WrongCount("bytes", have, bytes);
+  GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t at = bits == 8 ? i : i / 2;
+    const int32_t byte = is_raw ? static_cast<unsigned char>(proto.raw_data()[at])
+                                : proto.int32_data(static_cast<int>(at));
+    const int shift = bits == 4 && i % 2 == 1 ? 4 : 0;
+    const uint8_t code =
+        static_cast<uint8_t>((static_cast<uint32_t>(byte) >> shift) & (bits == 4 ? 15u : 255u));
+    const double value = DecodeNarrow(elem_type, code);
+    if (dtype == DType::kFloat) {
+      tensor.mutable_values<float>()[i] = static_cast<float>(value);
+    } else {
+      static_cast<int8_t*>(tensor.mutable_raw_data())[i] = static_cast<int8_t>(value);
+    }
+  }
+  return tensor;
+}
+
 absl::StatusOr<Tensor> Read(const TensorProto& proto, const std::string& folder) {
   GYRE_ASSIGN_OR_RETURN(const DType dtype, DTypeOfElem(proto.data_type()));
   if (proto.has_segment()) return absl::UnimplementedError("tensors in segments");
   const Dims dims(proto.dims().begin(), proto.dims().end());
   GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  if (NarrowCarrier(proto.data_type())) {
+    if (proto.data_location() == TensorProto::EXTERNAL)
+      return absl::UnimplementedError("elements of fewer than 8 bits, or of 8-bit floats, in another file");
+    return FromNarrow(proto, dtype, shape);
+  }
   if (proto.data_location() == TensorProto::EXTERNAL) {
     if (dtype == DType::kString)
       return absl::InvalidArgumentError("texts cannot lie in another file");
@@ -222,7 +253,7 @@ absl::StatusOr<Tensor> ReadSparseTensor(const wire::SparseTensorProto& proto,
     return absl::ResourceExhaustedError(
         absl::StrCat("a sparse tensor of shape ", shape.ToString(), " takes up too much, dense"));
   }
-  GYRE_ASSIGN_OR_RETURN(Tensor dense, Tensor::Zeros(values.dtype(), shape));
+  GYRE_ASSIGN_OR_RETURN(Tensor dense, Tensor::Zeros(values.dtype(), shape, Tensor::Alloc()));
   SpendWorkMemory(*bytes);
   char* const to = static_cast<char*>(dense.mutable_raw_data());
   const char* const from = static_cast<const char*>(values.raw_data());

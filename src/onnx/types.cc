@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "onnx/narrow.h"
 
 namespace gyre::onnx {
 namespace {
@@ -35,10 +36,7 @@ absl::StatusOr<DType> DTypeOfElem(int elem_type) {
   for (const auto& [number, dtype] : kTypes) {
     if (number == elem_type) return dtype;
   }
-  for (const auto& [number, name] : kOtherTypes) {
-    if (number == elem_type)
-      return absl::UnimplementedError(absl::StrCat("elements of type ", name, " are not supported"));
-  }
+  if (const auto carrier = NarrowCarrier(elem_type)) return *carrier;
   return absl::InvalidArgumentError(absl::StrCat(elem_type, " is the number of no element type"));
 }
 

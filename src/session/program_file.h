@@ -16,7 +16,7 @@ struct LoadOptions {
   bool refuse_unknown_ops = false;  // as ImportOptions
 };
 
-// Reads a file: .gyre as Gyre's text form, .onnx as an ONNX model, a folder or .meta as a model's graph (without the values
+// Reads a file: .gyre as Gyre's text form, a folder or .meta as a model's graph (without the values
 // of its variables), any other name as a GraphDef, binary or text. NOT_FOUND for a file that is not
 // there, INVALID_ARGUMENT with the path for one that makes no program.
 absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string& path,

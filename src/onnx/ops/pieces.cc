@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/registry.h"
+#include "onnx/narrow.h"
 
 namespace gyre::onnx {
 namespace {
@@ -28,6 +28,12 @@ Value ToElem(NodeContext& c, const Value& x, int elem_type) {
   if (!dtype.ok()) {
     c.Fail(dtype.status());
     return {c.scope().Invalid(), {}};
+  }
+  const bool is_same = x.type.elem_type == elem_type;
+  if (!c.failed() && NarrowCarrier(elem_type) && !is_same) {
+    const bool saturates = c.Int("saturate", 1) != 0;
+    return Tensors(
+        Narrowed(c.scope(), x.expr, elem_type, saturates, c.Text("round_mode", "up")), elem_type);
   }
   if (c.failed() || x.expr.dtype() == *dtype)
     return Tensors(c.op("Identity", {x.expr}), elem_type);

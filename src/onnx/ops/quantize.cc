@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "onnx/narrow.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/conv.h"
 #include "onnx/ops/matrix.h"
@@ -26,6 +27,10 @@ std::optional<Bounds> BoundsOf(int elem_type) {
       return Bounds{0, 65535};
     case TensorProto::INT16:
       return Bounds{-32768, 32767};
+    case TensorProto::UINT4:
+      return Bounds{0, 15};
+    case TensorProto::INT4:
+      return Bounds{-8, 7};
     default:
       return std::nullopt;
   }
@@ -56,6 +61,7 @@ Expr Spread(NodeContext& c, const Expr& x, const Expr& parameter, int64_t axis_g
 // Rounded to even, clamped.
 Value Quantized(NodeContext& c, const Expr& x, const Expr& zero, int elem_type) {
   const std::optional<Bounds> bounds = BoundsOf(elem_type);
+  if (!bounds && NarrowCarrier(elem_type)) return ToElem(c, {x, {}}, elem_type);
   if (!bounds) {
     c.Unsupported(absl::StrCat("quantisation to ", ElemName(elem_type)));
     return {x, {}};
