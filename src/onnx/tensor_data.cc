@@ -166,7 +166,8 @@ absl::StatusOr<Tensor> FromNarrow(const TensorProto& proto, DType dtype, const S
   const int elem_type = proto.data_type(), bits = NarrowBits(elem_type);
   const int64_t count = shape.num_elements(), bytes = bits == 8 ? count : count / 2 + count % 2;
   const bool is_raw = proto.has_raw_data();
-  const int64_t have = is_raw ? proto.raw_data().size() : proto.int32_data_size();
+  const int64_t have = is_raw ? static_cast<int64_t>(proto.raw_data().size())
+                              : int64_t{proto.int32_data_size()};
   if (have != bytes) return WrongCount("bytes", have, bytes);
   GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
   for (int64_t i = 0; i < count; ++i) {

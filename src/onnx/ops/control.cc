@@ -101,6 +101,25 @@ class Collected {
   std::vector<PartialShape> shapes_;
 };
 
+// A variable that begins as an optional and goes on as what that holds stays an optional: this
+// notes it, for the value behind the loop.
+Expr AsCarried(Scope& s, const Type& type, const Value& next, std::optional<Type>& held) {
+  if (type.kind != Kind::kOptional || next.type.kind == Kind::kOptional) return next.expr;
+  held = next.type;
+  return s.Op("OptionalFromValue", {next.expr});
+}
+
+// What an optional holds.
+Value Held(NodeContext& c, const Expr& optional, const Type& type) {
+  const auto dtype = CarrierOf(type);
+  if (!dtype.ok()) c.Fail(dtype.status());
+  if (c.failed()) return {optional, type};
+  return {c.op("OptionalGetValue", {optional},
+               {{"output_types", std::vector<DType>{*dtype}},
+                {"output_shapes", std::vector<PartialShape>{PartialShape::Unknown()}}}),
+          type};
+}
+
 // One Loop: its variables are the iteration's number, whether to go on, what is carried, and a list
 // for each output that is collected.
 void Loop(NodeContext& c) {
@@ -141,6 +160,7 @@ void Loop(NodeContext& c) {
   for (const Expr& list : collected.Empty(scope)) variables.push_back(list);
   std::vector<Type> types;
   for (const Value& value : initial) types.push_back(value.type);
+  std::vector<std::optional<Type>> held(types.size());
 
   const auto condition = [&](Scope& s, const std::vector<Expr>& v) -> std::vector<Expr> {
     if (!count) return {s.Op("Identity", {v[1]})};
@@ -154,7 +174,7 @@ void Loop(NodeContext& c) {
     std::vector<Expr> next = {v[0] + 1.0, has_condition ? Scalar(s, results[0].expr) : v[1]};
     for (int i = 0; i < carried; ++i) {
       if (!types[i].is_tensor() && types[i].element == nullptr) types[i] = results[i + 1].type;
-      next.push_back(results[i + 1].expr);
+      next.push_back(AsCarried(s, types[i], results[i + 1], held[i]));
     }
     for (size_t k = 0; k < collected.size(); ++k)
       next.push_back(collected.Push(s, k, v[2 + carried + k], results[1 + carried + k].expr));
@@ -162,7 +182,9 @@ void Loop(NodeContext& c) {
   };
   const std::vector<Expr> results = WriteWhile(scope, c.name(), variables, condition, body);
   if (c.failed()) return;
-  for (int i = 0; i < carried; ++i) c.out(i, Value{results[i + 2], types[i]});
+  for (int i = 0; i < carried; ++i) {
+    c.out(i, held[i] ? Held(c, results[i + 2], *held[i]) : Value{results[i + 2], types[i]});
+  }
   for (size_t k = 0; k < collected.size(); ++k) {
     const Expr stacked = collected.Stack(scope, k, results[2 + carried + k]);
     c.out(carried + static_cast<int>(k), Value{stacked, collected.type(k)});

@@ -103,7 +103,7 @@ namespace {
 
 // A bias for each channel, of [N, C, d…].
 Expr WithBias(NodeContext& c, const Expr& x, int input) {
-  if (!c.has(input) || c.failed()) return x;
+  if (!c.has(input) || c.failed() || c.Rank(x) < 2) return x;
   std::vector<int64_t> dims(c.Rank(x) - 1, 1);
   dims[0] = -1;
   return x + AsShape(c, c.in(input), dims);
@@ -212,7 +212,7 @@ void ConvInteger(NodeContext& c) {
     Expr x = Cast(c.in(i), DType::kInt32);
     if (!c.has(zero_point) || c.failed()) return x;
     Expr zero = Cast(c.in(zero_point), DType::kInt32);
-    if (i == 1 && c.scope().RankOf(zero) == 1) {
+    if (i == 1 && c.scope().RankOf(zero) == 1 && c.Rank(x) > 0) {
       std::vector<int64_t> dims(c.Rank(x), 1);
       dims[0] = -1;
       zero = AsShape(c, zero, dims);

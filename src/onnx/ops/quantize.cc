@@ -44,6 +44,7 @@ Expr Spread(NodeContext& c, const Expr& x, const Expr& parameter, int64_t axis_g
   if (known && known->num_elements() == 1) return AsScalar(c, parameter);
   const int x_rank = c.Rank(x);
   const int axis = c.Axis(axis_given, std::max(x_rank, 1));
+  if (c.failed() || x_rank == 0) return parameter;
   const int64_t block = c.Int("block_size", 0);
   if (block > 0) {
     const Expr places = c.op("FloorDiv", {Iota(c, DimOf(c, x, axis)), c.i64(block)});

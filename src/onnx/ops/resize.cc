@@ -119,6 +119,7 @@ Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner)
   if (manner.excludes_outside || manner.antialias)
     weights = weights / Reduced(c, "Sum", weights, {1}, true);
   const Expr neighbours = Taken(c, x, inside(places), a.axis);
+  if (c.failed() || c.Rank(x) <= a.axis) return x;
   std::vector<int64_t> tail(c.Rank(x) - a.axis - 1, 1);
   std::vector<Expr> shape = {a.out, c.i64(reach.count)};
   for (size_t i = 0; i < tail.size(); ++i) shape.push_back(c.i64(1));

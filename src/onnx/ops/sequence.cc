@@ -162,7 +162,11 @@ void SequenceMap(NodeContext& c) {
   const Sequence first = SequenceAt(c, 0);
   if (c.failed()) return;
   std::vector<Value> inputs;
-  for (int i = 0; i < c.num_inputs(); ++i) inputs.push_back(c.value(i));
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    inputs.push_back(c.value(i));
+    if (inputs.back().type.kind == Kind::kSequence) SequenceAt(c, i);  // it says what it is one of
+  }
+  if (c.failed()) return;
   const auto read_body = [&](Scope& s, const Expr& i) {
     std::vector<Value> values;
     for (const Value& input : inputs) {

@@ -97,6 +97,10 @@ Expr PaddedSpace(NodeContext& c, const Expr& x, int first_axis, const Windows& w
                  const Expr& value) {
   if (c.failed()) return x;
   const int rank = c.Rank(x);
+  if (rank < first_axis + w.rank()) {
+    c.Invalid("its input has too few axes");
+    return x;
+  }
   std::vector<Expr> before(rank, c.i64(0)), after(rank, c.i64(0));
   bool pads = false, cuts = false;
   for (int d = 0; d < w.rank(); ++d) {
