@@ -69,12 +69,13 @@ class Collected {
         }
         types_.push_back(tried[i].type);
       }
-      shapes_.push_back(ReadShape(declared));
+      declared_.push_back(ReadShape(declared));
       const auto dtype = CarrierOf(types_.back());
       if (!dtype.ok()) c.Fail(dtype.status());
       if (!dtype.ok()) return;
       dtypes_.push_back(*dtype);
     }
+    shapes_ = declared_;
   }
 
   size_t size() const { return dtypes_.size(); }
@@ -88,7 +89,8 @@ class Collected {
   }
   // Notes what is known of an element's shape.
   Expr Push(Scope& s, size_t i, const Expr& list, const Expr& item) {
-    if (const PartialShape& shape = s.ShapeOf(item); shape.has_rank()) shapes_[i] = shape;
+    const PartialShape& shape = s.ShapeOf(item);
+    shapes_[i] = shape.has_rank() ? shape : declared_[i];
     return Pushed(s, list, item);
   }
   Expr Stack(Scope& s, size_t i, const Expr& list) const {
@@ -98,7 +100,7 @@ class Collected {
  private:
   std::vector<Type> types_;
   std::vector<DType> dtypes_;
-  std::vector<PartialShape> shapes_;
+  std::vector<PartialShape> declared_, shapes_;
 };
 
 // A variable that begins as an optional and goes on as what that holds stays an optional: this

@@ -12,7 +12,7 @@ Value Tensors(const Expr& x, int elem_type) { return {x, Type::Tensor(elem_type)
 
 // Texts of numbers as numpy prints them, which Gyre's op comes near to; and back.
 Value ToText(NodeContext& c, const Expr& x) {
-  return Tensors(c.op("AsString", {x}, {{"shortest", true}}), wire::TensorProto::STRING);
+  return Tensors(c.op("AsString", {x}, {{"shortest", IsFloating(x.dtype())}}), wire::TensorProto::STRING);
 }
 
 Expr FromText(NodeContext& c, const Expr& x, DType dtype) {
