@@ -44,12 +44,12 @@ absl::StatusOr<std::vector<Tensor>> ReadValues(const std::string& folder, absl::
 absl::StatusOr<Step> ReadStep(const std::string& folder, const OnnxModel& model) {
   Step step;
   step.tolerance = kTolerance;
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs, ReadValues(folder, "input", model.inputs));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
+                        ReadValues(folder, "input", model.inputs));
   for (size_t i = 0; i < inputs.size(); ++i)
     step.feeds.emplace_back(model.inputs[i].endpoint, inputs[i]);
   GYRE_ASSIGN_OR_RETURN(step.expect, ReadValues(folder, "output", model.outputs));
-  for (size_t i = 0; i < step.expect.size(); ++i)
-    step.fetches.push_back(model.outputs[i].endpoint);
+  for (size_t i = 0; i < step.expect.size(); ++i) step.fetches.push_back(model.outputs[i].endpoint);
   return step;
 }
 

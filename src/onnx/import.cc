@@ -28,8 +28,7 @@ absl::StatusOr<OnnxType> TypeOf(const Type& type) {
     GYRE_ASSIGN_OR_RETURN(result.dtype, onnx::DTypeOfElem(type.elem_type));
     return result;
   }
-  result.kind =
-      type.kind == onnx::Kind::kSequence ? OnnxKind::kSequence : OnnxKind::kOptional;
+  result.kind = type.kind == onnx::Kind::kSequence ? OnnxKind::kSequence : OnnxKind::kOptional;
   if (type.element == nullptr) return result;
   GYRE_ASSIGN_OR_RETURN(OnnxType element, TypeOf(*type.element));
   result.element = std::make_shared<const OnnxType>(std::move(element));
@@ -41,8 +40,11 @@ class Importer {
  public:
   Importer(const onnx::wire::ModelProto& proto, const OpLookup& ops,
            const OnnxImportOptions& options)
-      : options_(options), model_(proto, options.folder, ops), scope_(model_.writing, "", nullptr),
-        names_(model_, scope_), ops_(ops) {}
+      : options_(options),
+        model_(proto, options.folder, ops),
+        scope_(model_.writing, "", nullptr),
+        names_(model_, scope_),
+        ops_(ops) {}
 
   absl::StatusOr<OnnxModel> Import() {
     const onnx::wire::GraphProto& graph = model_.proto.graph();

@@ -30,7 +30,7 @@ struct OnnxInitializer {
 
 struct OnnxModel {
   std::shared_ptr<const Program> program;
-  std::vector<OnnxValue> inputs;   // those without an initializer
+  std::vector<OnnxValue> inputs;  // those without an initializer
   std::vector<OnnxValue> outputs;
   std::vector<OnnxInitializer> initializers;
 };
@@ -42,8 +42,8 @@ struct OnnxImportOptions {
 };
 
 // INVALID_ARGUMENT, with a sentence that names the node, for whatever is malformed; UNIMPLEMENTED
-// for ops, types and cases of them that Gyre lacks. Bytes cannot make it crash, hang, or take memory
-// out of proportion, and nothing outside of the folder is read.
+// for ops, types and cases of them that Gyre lacks. Bytes cannot make it crash, hang, or take
+// memory out of proportion, and nothing outside of the folder is read.
 GYRE_INTERNAL_EXPORT absl::StatusOr<OnnxModel> ImportOnnx(absl::string_view bytes,
                                                           const OpLookup& ops,
                                                           const OnnxImportOptions& options = {});

@@ -90,8 +90,7 @@ void Names::ReadInitializers(const wire::GraphProto& graph) {
   for (const wire::TensorProto& proto : graph.initializer()) {
     const auto tensor = ReadTensor(proto, model_.folder);
     if (!tensor.ok()) return scope_.Fail(tensor.status());
-    const Endpoint constant =
-        scope_.function().Constant(*tensor, {.name = NodeName(proto.name())});
+    const Endpoint constant = scope_.function().Constant(*tensor, {.name = NodeName(proto.name())});
     Set(proto.name(), {scope_.b().At(constant), Type::Tensor(proto.data_type())});
   }
   for (const wire::SparseTensorProto& proto : graph.sparse_initializer()) {
@@ -129,7 +128,8 @@ void Names::ReadNode(const wire::NodeProto& node) {
   const std::string domain = Domain(node.domain());
   const auto function = model_.functions.find({domain, node.op_type(), node.overload()});
   NodeContext c(*this, node, opset_);
-  scope_.b().set_style({.prefix = absl::StrCat(NodeName(c.name()), "/"), .device = "", .source = ""});
+  scope_.b().set_style(
+      {.prefix = absl::StrCat(NodeName(c.name()), "/"), .device = "", .source = ""});
   if (function != model_.functions.end()) {
     Call(c, *function->second);
   } else if (const OpFn write = FindOp(domain, node.op_type())) {
@@ -145,8 +145,8 @@ void Names::ReadNode(const wire::NodeProto& node) {
   }
   for (const std::string& output : node.output()) {
     if (output.empty() || values_.count(output) > 0) continue;
-    scope_.Fail(absl::UnimplementedError(absl::StrCat(
-        Describe(node), ": its output '", output, "' is not computed by Gyre")));
+    scope_.Fail(absl::UnimplementedError(
+        absl::StrCat(Describe(node), ": its output '", output, "' is not computed by Gyre")));
   }
 }
 

@@ -31,8 +31,12 @@ class Names {
   // Of a graph within another: names that it lacks are those of `outer`. `scope` is that of
   // `outer`, or within it.
   Names(const Names& outer, Scope& scope)
-      : model_(outer.model_), scope_(scope), outer_(&outer), opset_(outer.opset_),
-        attributes_(outer.attributes_), depth_(outer.depth_ + 1) {}
+      : model_(outer.model_),
+        scope_(scope),
+        outer_(&outer),
+        opset_(outer.opset_),
+        attributes_(outer.attributes_),
+        depth_(outer.depth_ + 1) {}
   Names(const Names&) = delete;
   Names& operator=(const Names&) = delete;
 

@@ -20,7 +20,7 @@ struct Format {
   int mantissa_bits;
   int bias;
   double largest;
-  double beyond;       // what is larger becomes, unless it saturates
+  double beyond;  // what is larger becomes, unless it saturates
   bool has_negative_zero;
 };
 
@@ -104,8 +104,8 @@ Expr RoundedPower(Scope& s, const Expr& x, bool saturate, const std::string& rou
     const Expr is_half = s.Op("Equal", {rest, Int(s, 0x400000)});
     const Expr is_more = s.Op("Greater", {rest, Int(s, 0x400000)});
     const Expr is_normal = s.Op("Greater", {exponent, Int(s, 0)});
-    up = Cast(s.Op("LogicalOr", {is_more, s.Op("LogicalAnd", {is_half, is_normal})}),
-              DType::kInt32);
+    up =
+        Cast(s.Op("LogicalOr", {is_more, s.Op("LogicalAnd", {is_half, is_normal})}), DType::kInt32);
   } else {
     const Expr rest = s.Op("BitwiseAnd", {bits, Int(s, 0x7fffff)});
     up = Cast(s.Op("NotEqual", {rest, Int(s, 0)}), DType::kInt32);
@@ -113,8 +113,8 @@ Expr RoundedPower(Scope& s, const Expr& x, bool saturate, const std::string& rou
   Expr raised = exponent + up;
   if (saturate) raised = s.Op("Minimum", {raised, Int(s, 254)});
   // 2^-127 is below the smallest normal number.
-  const Expr power = s.Scalar(DType::kFloat, 0.5) *
-                     PowerOfTwo(s, s.Op("Minimum", {raised + 1.0, Int(s, 254)}));
+  const Expr power =
+      s.Scalar(DType::kFloat, 0.5) * PowerOfTwo(s, s.Op("Minimum", {raised + 1.0, Int(s, 254)}));
   const Expr top = PowerOfTwo(s, s.Op("Minimum", {raised, Int(s, 254)}));
   const Expr is_top = s.Op("GreaterEqual", {raised, Int(s, 254)});
   const Expr none = s.Scalar(DType::kFloat, kNaN);

@@ -1,5 +1,6 @@
-// Element types of fewer bits than Gyre has: numbers of 4 bits are carried as 8-bit integers, narrow
-// floats as float32, each of which is one of the narrow type's values. Stateless; any thread.
+// Element types of fewer bits than Gyre has: numbers of 4 bits are carried as 8-bit integers,
+// narrow floats as float32, each of which is one of the narrow type's values. Stateless; any
+// thread.
 #pragma once
 
 #include <cstdint>

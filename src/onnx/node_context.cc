@@ -40,8 +40,7 @@ std::vector<Expr> NodeContext::ins() {
 int NodeContext::Rank(const Expr& x) {
   const int rank = scope_.RankOf(x);
   if (rank >= 0) return rank;
-  if (!failed())
-    Unsupported("the rank of one of its inputs is not known before the program runs");
+  if (!failed()) Unsupported("the rank of one of its inputs is not known before the program runs");
   return 0;
 }
 
@@ -54,8 +53,7 @@ int NodeContext::Axis(int64_t axis, int rank) {
 
 std::vector<int64_t> NodeContext::Known(const Expr& x, absl::string_view what) {
   if (const auto known = scope_.IntsOf(x)) return *known;
-  if (!failed())
-    Unsupported(absl::StrCat("its ", what, " must be known before the program runs"));
+  if (!failed()) Unsupported(absl::StrCat("its ", what, " must be known before the program runs"));
   return {};
 }
 
@@ -123,9 +121,9 @@ std::vector<Value> NodeContext::Body(Scope& inner, const wire::GraphProto& graph
                                      const std::vector<Value>& inputs) {
   Names names(names_, inner);
   if (static_cast<size_t>(graph.input_size()) != inputs.size()) {
-    inner.Fail(absl::InvalidArgumentError(
-        absl::StrCat("graph '", graph.name(), "' takes ", graph.input_size(), " inputs, but is given ",
-                     inputs.size())));
+    inner.Fail(absl::InvalidArgumentError(absl::StrCat("graph '", graph.name(), "' takes ",
+                                                       graph.input_size(), " inputs, but is given ",
+                                                       inputs.size())));
     return {};
   }
   for (size_t i = 0; i < inputs.size(); ++i)

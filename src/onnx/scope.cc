@@ -148,8 +148,8 @@ std::optional<std::vector<int64_t>> Scope::IntsOf(const Expr& value) {
 Expr Scope::Int64(int64_t value) { return builder_.Constant(Tensor::Scalar<int64_t>(value)); }
 
 Expr Scope::Int64s(const std::vector<int64_t>& values) {
-  return builder_.Constant(Tensor::FromValues<int64_t>(
-      values, Shape::Vector(static_cast<int64_t>(values.size()))));
+  return builder_.Constant(
+      Tensor::FromValues<int64_t>(values, Shape::Vector(static_cast<int64_t>(values.size()))));
 }
 
 Expr Scope::Int32s(const std::vector<int64_t>& values) {

@@ -26,7 +26,7 @@ struct Writing {
   const OpLookup& ops;
   std::shared_ptr<const Program> nothing;  // an empty program
   std::vector<Function> functions;
-  int64_t nodes = 0;    // of ONNX, read so far
+  int64_t nodes = 0;      // of ONNX, read so far
   int num_functions = 0;  // ever begun: the number in the next one's name
 };
 
@@ -116,9 +116,8 @@ std::vector<Expr> WriteWhile(Scope& scope, const std::string& name,
 
 // The variables after `count` iterations (an int64 scalar); the body's first argument is the number
 // of the iteration (int64).
-std::vector<Expr> WriteFor(Scope& scope, const std::string& name, const Expr& count,
-                           const std::vector<Expr>& initial,
-                           const std::function<std::vector<Expr>(Scope&, const Expr& i,
-                                                                 const std::vector<Expr>&)>& body);
+std::vector<Expr> WriteFor(
+    Scope& scope, const std::string& name, const Expr& count, const std::vector<Expr>& initial,
+    const std::function<std::vector<Expr>(Scope&, const Expr& i, const std::vector<Expr>&)>& body);
 
 }  // namespace gyre::onnx

@@ -59,8 +59,9 @@ ValueInfo Either(const ValueInfo& a, const ValueInfo& b) {
   return result;
 }
 
-std::vector<Expr> AddStructured(Scope& scope, const std::string& op, const std::vector<Expr>& inputs,
-                                AttrMap attrs, std::vector<ValueInfo> infos) {
+std::vector<Expr> AddStructured(Scope& scope, const std::string& op,
+                                const std::vector<Expr>& inputs, AttrMap attrs,
+                                std::vector<ValueInfo> infos) {
   std::vector<Expr> outputs = scope.b().Ops(op, inputs, std::move(attrs));
   if (!scope.failed() && !outputs.empty())
     scope.SetInfos(outputs[0].endpoint().node, std::move(infos));
@@ -128,10 +129,9 @@ class LoopWriter {
   bool TypesAgree() {
     for (size_t i = 0; i < initial_.size(); ++i) {
       if (i < results_.size() && results_[i].dtype() == initial_[i].dtype()) continue;
-      scope_.Fail(absl::InvalidArgumentError(
-          absl::StrCat("variable ", i, " of the loop changes its type from ",
-                       DTypeName(initial_[i].dtype()), " to ",
-                       i < results_.size() ? DTypeName(results_[i].dtype()) : "nothing")));
+      scope_.Fail(absl::InvalidArgumentError(absl::StrCat(
+          "variable ", i, " of the loop changes its type from ", DTypeName(initial_[i].dtype()),
+          " to ", i < results_.size() ? DTypeName(results_[i].dtype()) : "nothing")));
       return false;
     }
     return true;
@@ -150,8 +150,8 @@ class LoopWriter {
   }
 
   bool WriteCondition() {
-    test_ = std::make_unique<Scope>(scope_.writing(),
-                                    FunctionName(scope_.writing(), name_, "cond"), &scope_);
+    test_ = std::make_unique<Scope>(scope_.writing(), FunctionName(scope_.writing(), name_, "cond"),
+                                    &scope_);
     go_on_ = condition_(*test_, Variables(*test_));
     return AreSound(scope_, *test_, go_on_);
   }
@@ -168,9 +168,8 @@ class LoopWriter {
     const bool has_effects = HasEffects(*inner_) || HasEffects(*test_);
     const FunctionRef body = Finish(*inner_, scope_.writing(), results_);
     const FunctionRef cond = Finish(*test_, scope_.writing(), go_on_);
-    std::vector<Expr> outputs =
-        AddStructured(scope_, has_effects ? "While" : "StatelessWhile", inputs,
-                      {{"cond", cond}, {"body", body}}, infos_);
+    std::vector<Expr> outputs = AddStructured(scope_, has_effects ? "While" : "StatelessWhile",
+                                              inputs, {{"cond", cond}, {"body", body}}, infos_);
     outputs.resize(initial_.size());
     return outputs;
   }
@@ -216,9 +215,10 @@ std::vector<Expr> WriteIf(Scope& scope, const std::string& name, const Expr& con
   const bool has_effects = HasEffects(yes) || HasEffects(no);
   const FunctionRef then_branch = Finish(yes, writing, yes_results);
   const FunctionRef else_branch = Finish(no, writing, no_results);
-  return AddStructured(scope, has_effects ? "If" : "StatelessIf", inputs,
-                       {{"then_branch", then_branch}, {"else_branch", else_branch}, {"Tout", types}},
-                       std::move(infos));
+  return AddStructured(
+      scope, has_effects ? "If" : "StatelessIf", inputs,
+      {{"then_branch", then_branch}, {"else_branch", else_branch}, {"Tout", types}},
+      std::move(infos));
 }
 
 std::vector<Expr> WriteWhile(Scope& scope, const std::string& name,
@@ -228,10 +228,9 @@ std::vector<Expr> WriteWhile(Scope& scope, const std::string& name,
   return LoopWriter(scope, name, initial, condition, body).Write();
 }
 
-std::vector<Expr> WriteFor(Scope& scope, const std::string& name, const Expr& count,
-                           const std::vector<Expr>& initial,
-                           const std::function<std::vector<Expr>(Scope&, const Expr& i,
-                                                                 const std::vector<Expr>&)>& body) {
+std::vector<Expr> WriteFor(
+    Scope& scope, const std::string& name, const Expr& count, const std::vector<Expr>& initial,
+    const std::function<std::vector<Expr>(Scope&, const Expr& i, const std::vector<Expr>&)>& body) {
   std::vector<Expr> variables = {scope.Int64(0)};
   variables.insert(variables.end(), initial.begin(), initial.end());
   std::vector<Expr> results = WriteWhile(

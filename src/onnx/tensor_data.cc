@@ -59,21 +59,20 @@ absl::Status ReadExternal(const TensorProto& proto, const std::string& folder, T
                           const Shape& shape, DType dtype) {
   GYRE_ASSIGN_OR_RETURN(const Place place, PlaceOf(proto));
   if (folder.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "its data lies in the file ", place.location, ", but the model was not read from a file"));
+    return absl::FailedPreconditionError(absl::StrCat("its data lies in the file ", place.location,
+                                                      ", but the model was not read from a file"));
   }
   if (absl::StartsWith(place.location, "/") || absl::StrContains(place.location, '\0')) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "its data is to lie at ", place.location, ", which is not in the folder of the model"));
+    return absl::PermissionDeniedError(absl::StrCat("its data is to lie at ", place.location,
+                                                    ", which is not in the folder of the model"));
   }
   const std::string path = absl::StrCat(folder, "/", place.location);
   GYRE_RETURN_IF_ERROR(CheckWithin(path, folder));
   GYRE_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
   const std::optional<int64_t> bytes = CheckedMul(shape.num_elements(), int64_t(DTypeSize(dtype)));
   if (!bytes || place.offset > file.size() || file.size() - place.offset < *bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the file ", place.location,
-                                                   " ends before its data of shape ",
-                                                   shape.ToString(), " does"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the file ", place.location, " ends before its data of shape ", shape.ToString(), " does"));
   }
   if (place.length && *place.length != *bytes)
     return WrongCount("bytes of external data", *place.length, *bytes);
@@ -166,8 +165,8 @@ absl::StatusOr<Tensor> FromNarrow(const TensorProto& proto, DType dtype, const S
   const int elem_type = proto.data_type(), bits = NarrowBits(elem_type);
   const int64_t count = shape.num_elements(), bytes = bits == 8 ? count : count / 2 + count % 2;
   const bool is_raw = proto.has_raw_data();
-  const int64_t have = is_raw ? static_cast<int64_t>(proto.raw_data().size())
-                              : int64_t{proto.int32_data_size()};
+  const int64_t have =
+      is_raw ? static_cast<int64_t>(proto.raw_data().size()) : int64_t{proto.int32_data_size()};
   if (have != bytes) return WrongCount("bytes", have, bytes);
   GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
   for (int64_t i = 0; i < count; ++i) {
@@ -194,7 +193,8 @@ absl::StatusOr<Tensor> Read(const TensorProto& proto, const std::string& folder)
   GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   if (NarrowCarrier(proto.data_type())) {
     if (proto.data_location() == TensorProto::EXTERNAL)
-      return absl::UnimplementedError("elements of fewer than 8 bits, or of 8-bit floats, in another file");
+      return absl::UnimplementedError(
+          "elements of fewer than 8 bits, or of 8-bit floats, in another file");
     return FromNarrow(proto, dtype, shape);
   }
   if (proto.data_location() == TensorProto::EXTERNAL) {
@@ -231,8 +231,7 @@ absl::StatusOr<int64_t> Offset(absl::Span<const int64_t> indices, const Shape& s
 
 absl::StatusOr<Tensor> ReadTensor(const TensorProto& proto, const std::string& folder) {
   absl::StatusOr<Tensor> tensor = Read(proto, folder);
-  if (!tensor.ok())
-    return Annotate(tensor.status(), absl::StrCat("tensor '", proto.name(), "'"));
+  if (!tensor.ok()) return Annotate(tensor.status(), absl::StrCat("tensor '", proto.name(), "'"));
   SpendWorkMemory(static_cast<int64_t>(tensor->bytes()));
   return tensor;
 }
@@ -259,8 +258,7 @@ absl::StatusOr<Tensor> ReadSparseTensor(const wire::SparseTensorProto& proto,
   char* const to = static_cast<char*>(dense.mutable_raw_data());
   const char* const from = static_cast<const char*>(values.raw_data());
   for (int64_t i = 0; i < values.num_elements(); ++i) {
-    GYRE_ASSIGN_OR_RETURN(const int64_t offset,
-                          Offset(indices.values<int64_t>(), shape, i, width));
+    GYRE_ASSIGN_OR_RETURN(const int64_t offset, Offset(indices.values<int64_t>(), shape, i, width));
     std::memcpy(to + offset * size, from + i * size, size);
   }
   return dense;

@@ -13,21 +13,33 @@ namespace {
 using wire::TensorProto;
 
 constexpr std::pair<int, DType> kTypes[] = {
-    {TensorProto::FLOAT, DType::kFloat},         {TensorProto::UINT8, DType::kUint8},
-    {TensorProto::INT8, DType::kInt8},           {TensorProto::UINT16, DType::kUint16},
-    {TensorProto::INT16, DType::kInt16},         {TensorProto::INT32, DType::kInt32},
-    {TensorProto::INT64, DType::kInt64},         {TensorProto::STRING, DType::kString},
-    {TensorProto::BOOL, DType::kBool},           {TensorProto::FLOAT16, DType::kHalf},
-    {TensorProto::DOUBLE, DType::kDouble},       {TensorProto::UINT32, DType::kUint32},
-    {TensorProto::UINT64, DType::kUint64},       {TensorProto::COMPLEX64, DType::kComplex64},
-    {TensorProto::COMPLEX128, DType::kComplex128}, {TensorProto::BFLOAT16, DType::kBfloat16},
+    {TensorProto::FLOAT, DType::kFloat},
+    {TensorProto::UINT8, DType::kUint8},
+    {TensorProto::INT8, DType::kInt8},
+    {TensorProto::UINT16, DType::kUint16},
+    {TensorProto::INT16, DType::kInt16},
+    {TensorProto::INT32, DType::kInt32},
+    {TensorProto::INT64, DType::kInt64},
+    {TensorProto::STRING, DType::kString},
+    {TensorProto::BOOL, DType::kBool},
+    {TensorProto::FLOAT16, DType::kHalf},
+    {TensorProto::DOUBLE, DType::kDouble},
+    {TensorProto::UINT32, DType::kUint32},
+    {TensorProto::UINT64, DType::kUint64},
+    {TensorProto::COMPLEX64, DType::kComplex64},
+    {TensorProto::COMPLEX128, DType::kComplex128},
+    {TensorProto::BFLOAT16, DType::kBfloat16},
 };
 
 constexpr std::pair<int, absl::string_view> kOtherTypes[] = {
-    {TensorProto::FLOAT8E4M3FN, "FLOAT8E4M3FN"}, {TensorProto::FLOAT8E4M3FNUZ, "FLOAT8E4M3FNUZ"},
-    {TensorProto::FLOAT8E5M2, "FLOAT8E5M2"},     {TensorProto::FLOAT8E5M2FNUZ, "FLOAT8E5M2FNUZ"},
-    {TensorProto::UINT4, "UINT4"},               {TensorProto::INT4, "INT4"},
-    {TensorProto::FLOAT4E2M1, "FLOAT4E2M1"},     {TensorProto::FLOAT8E8M0, "FLOAT8E8M0"},
+    {TensorProto::FLOAT8E4M3FN, "FLOAT8E4M3FN"},
+    {TensorProto::FLOAT8E4M3FNUZ, "FLOAT8E4M3FNUZ"},
+    {TensorProto::FLOAT8E5M2, "FLOAT8E5M2"},
+    {TensorProto::FLOAT8E5M2FNUZ, "FLOAT8E5M2FNUZ"},
+    {TensorProto::UINT4, "UINT4"},
+    {TensorProto::INT4, "INT4"},
+    {TensorProto::FLOAT4E2M1, "FLOAT4E2M1"},
+    {TensorProto::FLOAT8E8M0, "FLOAT8E8M0"},
 };
 
 }  // namespace

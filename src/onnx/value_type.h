@@ -11,7 +11,7 @@ enum class OnnxKind { kTensor, kSequence, kOptional };
 
 struct OnnxType {
   OnnxKind kind = OnnxKind::kTensor;
-  DType dtype = DType::kInvalid;           // of a tensor
+  DType dtype = DType::kInvalid;            // of a tensor
   std::shared_ptr<const OnnxType> element;  // of a sequence or optional; null: not known
 };
 

@@ -1,9 +1,10 @@
 // Models of ONNX: what they become, and what is said of those that are not sound.
+#include "onnx/import.h"
+
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gyre/core/session.h"
-#include "onnx/import.h"
 #include "onnx/onnx.pb.h"
 #include "ops/registry.h"
 #include "support/temp_folder.h"
@@ -135,16 +136,14 @@ ModelProto Powers() {
 }
 
 TEST(ImportOnnx, LoopsRunAsOftenAsTheyAreTold) {
-  const auto outputs =
-      Run(Powers(), {{"n:0", int64_t{3}}, {"x:0", std::vector<float>{1, 1}}});
+  const auto outputs = Run(Powers(), {{"n:0", int64_t{3}}, {"x:0", std::vector<float>{1, 1}}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(8, 27));
   EXPECT_THAT((*outputs)[1].values<int64_t>(), ElementsAre(0, 1, 2));
 }
 
 TEST(ImportOnnx, LoopsMayEndBeforeTheyBegin) {
-  const auto outputs =
-      Run(Powers(), {{"n:0", int64_t{0}}, {"x:0", std::vector<float>{1, 5}}});
+  const auto outputs = Run(Powers(), {{"n:0", int64_t{0}}, {"x:0", std::vector<float>{1, 5}}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(1, 5));
   EXPECT_EQ((*outputs)[1].shape(), Shape::Vector(0));

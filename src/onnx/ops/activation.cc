@@ -8,9 +8,7 @@
 namespace gyre::onnx {
 namespace {
 
-Expr Max0(NodeContext& c, const Expr& x) {
-  return c.op("Maximum", {x, c.scalar(x.dtype(), 0)});
-}
+Expr Max0(NodeContext& c, const Expr& x) { return c.op("Maximum", {x, c.scalar(x.dtype(), 0)}); }
 
 void Relu(NodeContext& c) { c.out(0, c.op("Relu", {c.in(0)})); }
 void Sigmoid(NodeContext& c) { c.out(0, c.op("Sigmoid", {c.in(0)})); }
@@ -106,7 +104,8 @@ void Shrink(NodeContext& c) {
   const Expr wide = IsFloating(dtype) ? x : Cast(x, DType::kFloat);
   const double lambda = c.Float("lambd", 0.5f), bias = c.Float("bias", 0);
   const Expr zero = c.scalar(wide.dtype(), 0);
-  const Expr upper = Where(c.op("Greater", {wide, c.scalar(wide.dtype(), lambda)}), wide - bias, zero);
+  const Expr upper =
+      Where(c.op("Greater", {wide, c.scalar(wide.dtype(), lambda)}), wide - bias, zero);
   c.out(0, Cast(Where(c.op("Less", {wide, c.scalar(wide.dtype(), -lambda)}), wide + bias, upper),
                 dtype));
 }
@@ -138,11 +137,10 @@ void LogSoftmax(NodeContext& c) {
 void Hardmax(NodeContext& c) {
   AlongAxis(c, [](NodeContext& n, const Expr& x) {
     if (n.failed()) return x;
-    const Expr largest =
-        n.op("ArgMax", {x, n.b().Int(-1)}, {{"output_type", DType::kInt64}});
+    const Expr largest = n.op("ArgMax", {x, n.b().Int(-1)}, {{"output_type", DType::kInt64}});
     const Expr dims = DimsOf(n, x);
-    const Expr depth = Cast(n.op("GatherV2", {dims, n.b().Int(-1 + n.Rank(x)), n.b().Int(0)}),
-                            DType::kInt32);
+    const Expr depth =
+        Cast(n.op("GatherV2", {dims, n.b().Int(-1 + n.Rank(x)), n.b().Int(0)}), DType::kInt32);
     return n.op("OneHot", {largest, depth, n.scalar(x.dtype(), 1), n.scalar(x.dtype(), 0)});
   });
 }

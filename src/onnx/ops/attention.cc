@@ -17,8 +17,9 @@ Expr Heads(NodeContext& c, const Expr& x, int64_t heads) {
     c.Invalid("the number of heads is missing");
     return x;
   }
-  const Expr split = c.op("Reshape", {x, Pack(c, {DimOf(c, x, 0), DimOf(c, x, 1), c.i64(heads),
-                                                  c.op("FloorDiv", {DimOf(c, x, 2), c.i64(heads)})})});
+  const Expr split =
+      c.op("Reshape", {x, Pack(c, {DimOf(c, x, 0), DimOf(c, x, 1), c.i64(heads),
+                                   c.op("FloorDiv", {DimOf(c, x, 2), c.i64(heads)})})});
   return Transposed(c, split, {0, 2, 1, 3});
 }
 

@@ -218,8 +218,8 @@ std::vector<Expr> WriteScan(NodeContext& c, Scope& s, const ScanPlan& plan,
   };
   if (!length) {
     const Expr dims = s.Op("Shape", {inputs[0].expr}, {{"out_type", DType::kInt64}});
-    length = s.Op("GatherV2", {dims, s.b().Int(static_cast<int32_t>(plan.input_axes[0])),
-                               s.b().Int(0)});
+    length =
+        s.Op("GatherV2", {dims, s.b().Int(static_cast<int32_t>(plan.input_axes[0])), s.b().Int(0)});
   }
   const auto read_body = [&](Scope& in, const Expr& i, std::vector<Value> values) {
     for (size_t k = 0; k < inputs.size(); ++k) values.push_back(element(in, k, i));
@@ -233,21 +233,21 @@ std::vector<Expr> WriteScan(NodeContext& c, Scope& s, const ScanPlan& plan,
   if (c.failed()) return {};
   std::vector<Expr> variables = ExprsOf(states);
   for (const Expr& list : collected.Empty(s)) variables.push_back(list);
-  std::vector<Expr> results = WriteFor(
-      s, c.name(), *length, variables,
-      [&](Scope& in, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
-        std::vector<Value> values;
-        for (int k = 0; k < plan.states; ++k) values.push_back({v[k], states[k].type});
-        const std::vector<Value> made = read_body(in, i, values);
-        if (in.failed()) return {};
-        std::vector<Expr> next;
-        for (int k = 0; k < plan.states; ++k) next.push_back(made[k].expr);
-        for (size_t k = 0; k < collected.size(); ++k) {
-          const size_t at = plan.states + k;
-          next.push_back(collected.Push(in, k, v[at], made[at].expr));
-        }
-        return next;
-      });
+  std::vector<Expr> results =
+      WriteFor(s, c.name(), *length, variables,
+               [&](Scope& in, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
+                 std::vector<Value> values;
+                 for (int k = 0; k < plan.states; ++k) values.push_back({v[k], states[k].type});
+                 const std::vector<Value> made = read_body(in, i, values);
+                 if (in.failed()) return {};
+                 std::vector<Expr> next;
+                 for (int k = 0; k < plan.states; ++k) next.push_back(made[k].expr);
+                 for (size_t k = 0; k < collected.size(); ++k) {
+                   const size_t at = plan.states + k;
+                   next.push_back(collected.Push(in, k, v[at], made[at].expr));
+                 }
+                 return next;
+               });
   for (size_t k = 0; k < collected.size() && !s.failed(); ++k) {
     Expr& result = results[plan.states + k];
     result = collected.Stack(s, k, result);

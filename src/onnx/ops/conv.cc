@@ -1,9 +1,10 @@
 // Convolutions, on [N, C, d…] with filters [M, C/groups, k…]: Gyre's take channels last, and two or
 // three spatial axes. Padding is done beforehand.
+#include "onnx/ops/conv.h"
+
 #include <algorithm>
 
 #include "onnx/op_table.h"
-#include "onnx/ops/conv.h"
 #include "onnx/ops/pieces.h"
 #include "onnx/ops/window.h"
 
@@ -32,8 +33,7 @@ std::vector<int64_t> KernelOf(NodeContext& c, const Expr& filter, int first_axis
 // `parts` equal parts along an axis.
 std::vector<Expr> Parts(NodeContext& c, const Expr& x, int axis, int64_t parts) {
   if (parts == 1) return {x};
-  return c.b().Ops("Split", {c.b().Int(axis), x}, {{"num_split", parts}},
-                   static_cast<int>(parts));
+  return c.b().Ops("Split", {c.b().Int(axis), x}, {{"num_split", parts}}, static_cast<int>(parts));
 }
 
 constexpr int64_t kMaxGroups = 1 << 16;
@@ -77,8 +77,7 @@ Expr Convolution(NodeContext& c, Expr x, Expr filter) {
     c.Unsupported(absl::StrCat("convolutions over ", w.rank(), " axes"));
     return x;
   }
-  const Expr padded =
-      PaddedSpace(c, ChannelsLast(c, x), 1, w, c.scalar(x.dtype(), 0));
+  const Expr padded = PaddedSpace(c, ChannelsLast(c, x), 1, w, c.scalar(x.dtype(), 0));
   const Expr filters = Filters(c, filter);
   const AttrMap attrs = {{"strides", Framed(w.strides)},
                          {"dilations", Framed(w.dilations)},
@@ -139,9 +138,8 @@ Cut CutOf(NodeContext& c, const Expr& x, const Windows& w) {
       c.Invalid("its output_shape has too few dimensions");
       break;
     }
-    const Expr wanted = shape.empty()
-                            ? size * stride
-                            : c.i64(shape[shape.size() - w.kernel.size() + d]);
+    const Expr wanted =
+        shape.empty() ? size * stride : c.i64(shape[shape.size() - w.kernel.size() + d]);
     const Expr total = (size - 1.0) * stride + static_cast<double>(w.Extent(d) + grow[d]) - wanted;
     const Expr positive = Maximum(c, total, c.i64(0));
     const Expr less = c.op("FloorDiv", {positive, c.i64(2)});

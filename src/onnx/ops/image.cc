@@ -15,8 +15,8 @@ namespace {
 Expr ReflectedWithin(NodeContext& c, const Expr& x, const Expr& low, const Expr& high) {
   const Expr range = high - low;
   const Expr period = 2.0 * range;
-  const Expr safe = Where(c.op("Equal", {period, c.scalar(x.dtype(), 0)}),
-                          c.scalar(x.dtype(), 1), period);
+  const Expr safe =
+      Where(c.op("Equal", {period, c.scalar(x.dtype(), 0)}), c.scalar(x.dtype(), 1), period);
   const Expr at = c.op("FloorMod", {x - low, safe});
   return low + Minimum(c, at, period - at);
 }
@@ -39,8 +39,8 @@ class GridSampler {
     aligned_ = c_.Int("align_corners", 0) != 0;
     flat_ = c_.op("Reshape", {ChannelsLast(c_, x_),
                               Pack(c_, {DimOf(c_, x_, 0), c_.i64(-1), DimOf(c_, x_, 1)})});
-    const Expr points = c_.op(
-        "Reshape", {grid, Pack(c_, {DimOf(c_, grid, 0), c_.i64(-1), c_.i64(space_)})});
+    const Expr points =
+        c_.op("Reshape", {grid, Pack(c_, {DimOf(c_, grid, 0), c_.i64(-1), c_.i64(space_)})});
     for (int d = 0; d < space_; ++d) {
       sizes_.push_back(DimOf(c_, x_, d + 2));
       const Expr n = Cast(Taken(c_, points, c_.b().Int(space_ - 1 - d), 2), DType::kDouble);
@@ -169,8 +169,8 @@ void AffineGrid(NodeContext& c) {
     coordinates.push_back(c.op("BroadcastTo", {AsShape(c, line, place), Pack(c, dims)}));
   }
   coordinates.push_back(c.op("OnesLike", {coordinates[0]}));
-  const Expr points = AsShape(c, c.op("Pack", coordinates, {{"axis", int64_t{space}}}),
-                              {-1, space + 1});
+  const Expr points =
+      AsShape(c, c.op("Pack", coordinates, {{"axis", int64_t{space}}}), {-1, space + 1});
   const Expr moved = c.op("BatchMatMulV2", {Unsqueezed(c, Cast(points, theta.dtype()), 0), theta},
                           {{"adj_y", true}});
   std::vector<Expr> result = {DimOf(c, theta, 0)};
@@ -194,10 +194,10 @@ void NonMaxSuppression(NodeContext& c) {
   const auto number = [&](int i, double fallback) {
     return c.has(i) ? Cast(AsScalar(c, c.in(i)), DType::kFloat) : c.scalar(DType::kFloat, fallback);
   };
-  const Expr most = c.has(2) ? Cast(Minimum(c, Cast(AsScalar(c, c.in(2)), DType::kInt64),
-                                            c.i64(INT32_MAX)),
-                                    DType::kInt32)
-                             : c.b().Int(0);
+  const Expr most =
+      c.has(2) ? Cast(Minimum(c, Cast(AsScalar(c, c.in(2)), DType::kInt64), c.i64(INT32_MAX)),
+                      DType::kInt32)
+               : c.b().Int(0);
   const Expr overlap = number(3, 0);
   const Expr least = number(4, -std::numeric_limits<float>::infinity());
   const Expr classes = DimOf(c, scores, 1);
@@ -211,10 +211,9 @@ void NonMaxSuppression(NodeContext& c) {
         const auto row = [&](const Expr& x, const Expr& at) {
           return s.Op("GatherV2", {x, at, s.b().Int(0)});
         };
-        const Expr kept =
-            s.Op("NonMaxSuppressionV3",
-                 {row(s.Reach(boxes), image), row(row(s.Reach(scores), image), which),
-                  s.Reach(most), s.Reach(overlap), s.Reach(least)});
+        const Expr kept = s.Op("NonMaxSuppressionV3",
+                               {row(s.Reach(boxes), image), row(row(s.Reach(scores), image), which),
+                                s.Reach(most), s.Reach(overlap), s.Reach(least)});
         const Expr index = Cast(kept, DType::kInt64);
         const Expr zeros = s.Op("ZerosLike", {index});
         const Expr found =
@@ -252,17 +251,18 @@ void Col2Im(NodeContext& c) {
     std::vector<int64_t> line(2 * n, 1), turn(2 * n, 1);
     line[d] = -1;
     turn[n + d] = -1;
-    places = static_cast<double>(size) * places +
-             (AsShape(c, steps, line) + AsShape(c, starts, turn));
+    places =
+        static_cast<double>(size) * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
   }
   const Expr batch = DimOf(c, x, 0);
   const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), c.i64(block)});
   const Expr columns =
-      c.op("Reshape", {x, Pack(c, {batch * channels, c.op("Size", {places}, {{"out_type", DType::kInt64}})})});
+      c.op("Reshape",
+           {x, Pack(c, {batch * channels, c.op("Size", {places}, {{"out_type", DType::kInt64}})})});
   Expr total = c.i64(1);
   for (const Expr& size : padded) total = total * size;
-  const Expr sums = c.op("UnsortedSegmentSum",
-                         {Transposed(c, columns, {1, 0}), AsShape(c, places, {-1}), total});
+  const Expr sums =
+      c.op("UnsortedSegmentSum", {Transposed(c, columns, {1, 0}), AsShape(c, places, {-1}), total});
   std::vector<Expr> shape = {batch, channels}, begin = {c.i64(0), c.i64(0)},
                     extent = {c.i64(-1), c.i64(-1)};
   for (size_t d = 0; d < n; ++d) {

@@ -59,7 +59,8 @@ void GatherND(NodeContext& c) {
   if (width < 0) return c.Unsupported("the last dimension of its indices must be known");
   if (!c.scope().ShapeOf(x).has_rank() || width + batch > c.Rank(x))
     return c.Invalid("the indices are longer than the shape");
-  indices = NonNegative(c, Cast(indices, DType::kInt64), Part(c, DimsOf(c, x), batch, batch + width));
+  indices =
+      NonNegative(c, Cast(indices, DType::kInt64), Part(c, DimsOf(c, x), batch, batch + width));
   if (batch > 0) {
     const Expr dims = DimsOf(c, indices);
     const Expr outer = c.op("ConcatV2", {Part(c, dims, 0, rank - 1), c.i64s({1}), c.b().Int(0)});
@@ -88,13 +89,16 @@ Expr Scattered(NodeContext& c, const Expr& x, const Expr& indices, const Expr& u
     return x;
   }
   // A product for each place, by its number; 1 where nothing goes.
-  const int width = static_cast<int>(std::max<int64_t>(c.shape(indices).dim(c.Rank(indices) - 1), 0));
+  const int width =
+      static_cast<int>(std::max<int64_t>(c.shape(indices).dim(c.Rank(indices) - 1), 0));
   const Expr dims = DimsOf(c, x);
   const Expr outer = Part(c, dims, 0, width), inner = Part(c, dims, width, c.Rank(x));
-  const Expr steps = c.op("Cumprod", {outer, c.b().Int(0)}, {{"exclusive", true}, {"reverse", true}});
+  const Expr steps =
+      c.op("Cumprod", {outer, c.b().Int(0)}, {{"exclusive", true}, {"reverse", true}});
   const Expr places = Reduced(c, "Sum", indices * steps, {c.Rank(indices) - 1}, false);
   const Expr count = c.op("Prod", {outer, c.b().Int(0)});
-  const Expr rows = c.op("Reshape", {updates, c.op("ConcatV2", {c.i64s({-1}), inner, c.b().Int(0)})});
+  const Expr rows =
+      c.op("Reshape", {updates, c.op("ConcatV2", {c.i64s({-1}), inner, c.b().Int(0)})});
   const Expr products = c.op("UnsortedSegmentProd", {rows, AsShape(c, places, {-1}), count});
   return x * c.op("Reshape", {products, dims});
 }
@@ -219,8 +223,8 @@ void UniqueOp(NodeContext& c) {
     axis = c.Axis(c.Int("axis", 0), std::max(c.Rank(x), 1));
   }
   if (c.failed()) return;
-  const auto found = c.b().Ops("UniqueWithCountsV2", {x, c.i64s({axis})},
-                               {{"out_idx", DType::kInt64}}, 3);
+  const auto found =
+      c.b().Ops("UniqueWithCountsV2", {x, c.i64s({axis})}, {{"out_idx", DType::kInt64}}, 3);
   Expr values = found[0], inverse = AsShape(c, found[1], {-1}), counts = found[2];
   if (c.failed()) return;
   const Expr count = c.op("Size", {counts}, {{"out_type", DType::kInt64}});

@@ -1,5 +1,5 @@
-// Arithmetic, elementwise functions, casts. They broadcast as numpy does; where opsets below 7 would
-// differ, Gyre does not read them.
+// Arithmetic, elementwise functions, casts. They broadcast as numpy does; where opsets below 7
+// would differ, Gyre does not read them.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -76,10 +76,9 @@ void Mod(NodeContext& c) {
 void Pow(NodeContext& c) {
   const Expr x = c.in(0), y = c.in(1);
   if (c.failed()) return;
-  if (x.dtype() == y.dtype() && IsFloating(x.dtype()))
-    return c.out(0, c.op("Pow", {x, y}));
+  if (x.dtype() == y.dtype() && IsFloating(x.dtype())) return c.out(0, c.op("Pow", {x, y}));
   const bool is_whole = IsInteger(x.dtype()) && IsInteger(y.dtype());
-  const DType type = is_whole ? DType::kInt64
+  const DType type = is_whole                                              ? DType::kInt64
                      : x.dtype() == DType::kFloat && !IsInteger(y.dtype()) ? DType::kFloat
                                                                            : DType::kDouble;
   c.out(0, Cast(c.op("Pow", {Cast(x, type), Cast(y, type)}), x.dtype()));

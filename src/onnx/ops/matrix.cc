@@ -1,9 +1,10 @@
 // Products of matrices.
+#include "onnx/ops/matrix.h"
+
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
 #include "onnx/op_table.h"
-#include "onnx/ops/matrix.h"
 #include "onnx/ops/pieces.h"
 
 namespace gyre::onnx {
@@ -50,8 +51,9 @@ void MatMulInteger(NodeContext& c) {
 void Gemm(NodeContext& c) {
   const Expr a = c.in(0), b = c.in(1);
   const double alpha = c.Float("alpha", 1), beta = c.Float("beta", 1);
-  Expr y = c.op("MatMul", {a, b}, {{"transpose_a", c.Int("transA", 0) != 0},
-                                   {"transpose_b", c.Int("transB", 0) != 0}});
+  Expr y =
+      c.op("MatMul", {a, b},
+           {{"transpose_a", c.Int("transA", 0) != 0}, {"transpose_b", c.Int("transB", 0) != 0}});
   if (alpha != 1) y = alpha * y;
   if (c.has(2)) y = y + (beta == 1 ? c.in(2) : beta * c.in(2));
   c.out(0, y);

@@ -123,9 +123,8 @@ void LpNormalization(NodeContext& c) {
   const int64_t p = c.Int("p", 2);
   if (p != 1 && p != 2) return c.Invalid("p must be 1 or 2");
   if (c.failed()) return;
-  const Expr norm =
-      p == 1 ? Reduced(c, "Sum", c.op("Abs", {x}), {axis}, true)
-             : c.op("Sqrt", {Reduced(c, "Sum", x * x, {axis}, true)});
+  const Expr norm = p == 1 ? Reduced(c, "Sum", c.op("Abs", {x}), {axis}, true)
+                           : c.op("Sqrt", {Reduced(c, "Sum", x * x, {axis}, true)});
   // Of zeros: zeros.
   const Expr is_zero = c.op("Equal", {norm, c.scalar(x.dtype(), 0)});
   c.out(0, Where(is_zero, c.op("ZerosLike", {x}), x / norm));
@@ -150,11 +149,10 @@ void LRN(NodeContext& c) {
   std::vector<int64_t> paddings(2 * rank, 0);
   paddings[2] = (size - 1) / 2;
   paddings[3] = size / 2;
-  const Expr padded = c.op("PadV2", {x * x, AsShape(c, c.i64s(paddings), {rank, 2}),
-                                     c.scalar(x.dtype(), 0)});
+  const Expr padded =
+      c.op("PadV2", {x * x, AsShape(c, c.i64s(paddings), {rank, 2}), c.scalar(x.dtype(), 0)});
   const Expr channels = Iota(c, DimOf(c, x, 1)), steps = Iota(c, c.i64(size));
-  const Expr windows =
-      Taken(c, padded, Unsqueezed(c, channels, 1) + Unsqueezed(c, steps, 0), 1);
+  const Expr windows = Taken(c, padded, Unsqueezed(c, channels, 1) + Unsqueezed(c, steps, 0), 1);
   const Expr sum = Reduced(c, "Sum", windows, {2}, false);
   const double alpha = c.Float("alpha", 1e-4f), beta = c.Float("beta", 0.75f);
   const Expr base = (alpha / static_cast<double>(size)) * sum + c.Float("bias", 1);

@@ -17,8 +17,8 @@ struct Amounts {
 Amounts ReadAmounts(NodeContext& c, const Expr& x) {
   Amounts amounts;
   const int rank = c.Rank(x);
-  const Expr pads = c.has(1) ? Cast(AsShape(c, c.in(1), {-1}), DType::kInt64)
-                             : c.i64s(c.Ints("pads"));
+  const Expr pads =
+      c.has(1) ? Cast(AsShape(c, c.in(1), {-1}), DType::kInt64) : c.i64s(c.Ints("pads"));
   if (c.has(3)) {
     for (const int64_t axis : c.Known(c.in(3), "axes")) amounts.axes.push_back(c.Axis(axis, rank));
   } else {

@@ -12,7 +12,8 @@ Value Tensors(const Expr& x, int elem_type) { return {x, Type::Tensor(elem_type)
 
 // Texts of numbers as numpy prints them, which Gyre's op comes near to; and back.
 Value ToText(NodeContext& c, const Expr& x) {
-  return Tensors(c.op("AsString", {x}, {{"shortest", IsFloating(x.dtype())}}), wire::TensorProto::STRING);
+  return Tensors(c.op("AsString", {x}, {{"shortest", IsFloating(x.dtype())}}),
+                 wire::TensorProto::STRING);
 }
 
 Expr FromText(NodeContext& c, const Expr& x, DType dtype) {
@@ -32,11 +33,10 @@ Value ToElem(NodeContext& c, const Value& x, int elem_type) {
   const bool is_same = x.type.elem_type == elem_type;
   if (!c.failed() && NarrowCarrier(elem_type) && !is_same) {
     const bool saturates = c.Int("saturate", 1) != 0;
-    return Tensors(
-        Narrowed(c.scope(), x.expr, elem_type, saturates, c.Text("round_mode", "up")), elem_type);
+    return Tensors(Narrowed(c.scope(), x.expr, elem_type, saturates, c.Text("round_mode", "up")),
+                   elem_type);
   }
-  if (c.failed() || x.expr.dtype() == *dtype)
-    return Tensors(c.op("Identity", {x.expr}), elem_type);
+  if (c.failed() || x.expr.dtype() == *dtype) return Tensors(c.op("Identity", {x.expr}), elem_type);
   if (*dtype == DType::kString) return ToText(c, x.expr);
   if (x.expr.dtype() == DType::kString) return Tensors(FromText(c, x.expr, *dtype), elem_type);
   return Tensors(Cast(x.expr, *dtype), elem_type);

@@ -36,11 +36,10 @@ bool IsPlane(const Windows& w) {
 }
 
 Expr Plane(NodeContext& c, const char* op, const Expr& padded, const Windows& w) {
-  const Expr result =
-      c.op(op, {ChannelsLast(c, padded)},
-           {{"ksize", std::vector<int64_t>{1, w.kernel[0], w.kernel[1], 1}},
-            {"strides", std::vector<int64_t>{1, w.strides[0], w.strides[1], 1}},
-            {"padding", std::string("VALID")}});
+  const Expr result = c.op(op, {ChannelsLast(c, padded)},
+                           {{"ksize", std::vector<int64_t>{1, w.kernel[0], w.kernel[1], 1}},
+                            {"strides", std::vector<int64_t>{1, w.strides[0], w.strides[1], 1}},
+                            {"padding", std::string("VALID")}});
   return ChannelsFirst(c, result);
 }
 
@@ -84,7 +83,8 @@ Expr IndicesOfLargest(NodeContext& c, const Expr& x, const Expr& padded, const W
   for (const int64_t k : w.kernel) full.push_back(c.i64(k));
   places = c.op("Reshape", {c.op("BroadcastTo", {places, Pack(c, full)}), Pack(c, flat_places)});
   const Expr best = c.op("ArgMax", {values, c.b().Int(-1)}, {{"output_type", DType::kInt64}});
-  const Expr is_best = c.op("OneHot", {best, c.b().Int(static_cast<int32_t>(size)), c.i64(1), c.i64(0)});
+  const Expr is_best =
+      c.op("OneHot", {best, c.b().Int(static_cast<int32_t>(size)), c.i64(1), c.i64(0)});
   const Expr within = Reduced(c, "Sum", is_best * places, {n + 2}, false);
   // The channels before.
   Expr channel_size = c.i64(1);
@@ -113,7 +113,8 @@ Expr Counts(NodeContext& c, const Expr& x, const Windows& w, bool counts_padding
   Expr counts = c.scalar(x.dtype(), 1);
   for (int d = 0; d < w.rank() && !c.failed(); ++d) {
     const Expr one = c.scalar(x.dtype(), 1), none = c.scalar(x.dtype(), 0);
-    const Expr real = counts_padding ? DimOf(c, x, d + 2) + w.begin[d] + w.end[d] : DimOf(c, x, d + 2);
+    const Expr real =
+        counts_padding ? DimOf(c, x, d + 2) + w.begin[d] + w.end[d] : DimOf(c, x, d + 2);
     const Expr before = counts_padding ? c.i64(0) : w.begin[d];
     const Expr after = counts_padding ? w.extra[d] : w.end[d] + w.extra[d];
     const Expr line = c.op(
@@ -171,11 +172,12 @@ void GlobalLpPool(NodeContext& c) {
   const double p = static_cast<double>(c.Int("p", 2));
   if (c.failed()) return;
   const Expr powers = c.op("Pow", {c.op("Abs", {x}), c.scalar(x.dtype(), p)});
-  c.out(0, c.op("Pow", {Reduced(c, "Sum", powers, SpaceOf(c, x), true), c.scalar(x.dtype(), 1 / p)}));
+  c.out(0,
+        c.op("Pow", {Reduced(c, "Sum", powers, SpaceOf(c, x), true), c.scalar(x.dtype(), 1 / p)}));
 }
 
-// Each value to where its index says, in the shape that the pool had; a given shape is larger at the
-// ends.
+// Each value to where its index says, in the shape that the pool had; a given shape is larger at
+// the ends.
 void MaxUnpool(NodeContext& c) {
   const Expr x = c.in(0), indices = c.in(1);
   const std::vector<int64_t> kernel = c.Ints("kernel_shape");
@@ -190,8 +192,8 @@ void MaxUnpool(NodeContext& c) {
   }
   Expr shape = c.has(2) ? c.in(2) : Pack(c, dims);
   const Expr size = c.op("Prod", {shape, c.b().Int(0)});
-  const Expr flat = c.op("ScatterNd", {AsShape(c, indices, {-1, 1}), AsShape(c, x, {-1}),
-                                       AsShape(c, size, {1})});
+  const Expr flat =
+      c.op("ScatterNd", {AsShape(c, indices, {-1, 1}), AsShape(c, x, {-1}), AsShape(c, size, {1})});
   c.out(0, c.op("Reshape", {flat, shape}));
 }
 

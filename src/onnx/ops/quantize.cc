@@ -98,8 +98,7 @@ void DequantizeLinear(NodeContext& c) {
   Expr x = Cast(given, DType::kFloat);
   if (c.has(2)) x = x - Cast(Spread(c, given, c.in(2), axis), DType::kFloat);
   const Expr y = x * Cast(Spread(c, given, scale_given, axis), DType::kFloat);
-  const int elem_type =
-      static_cast<int>(c.Int("output_dtype", ElemOfDType(scale_given.dtype())));
+  const int elem_type = static_cast<int>(c.Int("output_dtype", ElemOfDType(scale_given.dtype())));
   if (!c.failed()) c.out(0, ToElem(c, {y, Type::Tensor(wire::TensorProto::FLOAT)}, elem_type));
 }
 

@@ -67,7 +67,8 @@ void Bernoulli(NodeContext& c) {
 
 void Multinomial(NodeContext& c) {
   AttrMap attrs = Seeds(c);
-  const auto count = static_cast<int32_t>(std::clamp<int64_t>(c.Int("sample_size", 1), 0, INT32_MAX));
+  const auto count =
+      static_cast<int32_t>(std::clamp<int64_t>(c.Int("sample_size", 1), 0, INT32_MAX));
   attrs.Set("output_dtype", DType::kInt64);
   const Expr drawn = c.op("Multinomial", {c.in(0), c.b().Int(count)}, std::move(attrs));
   const int elem_type = static_cast<int>(c.Int("dtype", wire::TensorProto::INT32));

@@ -1,5 +1,5 @@
-// RNN, GRU, LSTM: a loop for each direction, over products with the inputs that are made beforehand,
-// all at once. The other way round, the sequence is turned before and after.
+// RNN, GRU, LSTM: a loop for each direction, over products with the inputs that are made
+// beforehand, all at once. The other way round, the sequence is turned before and after.
 #include <algorithm>
 #include <functional>
 
@@ -96,8 +96,8 @@ std::vector<Expr> GruStep(Scope& s, const Cell& cell, const Expr& x,
   const auto from_h = [&](int i, const Expr& value) { return s.Op("MatMul", {value, r[i]}); };
   const Expr update = Gate(s, cell, 0, from_x[0] + from_h(0, h) + b[0]);
   const Expr reset = Gate(s, cell, 0, from_x[1] + from_h(1, h) + b[1]);
-  const Expr hidden = cell.linear_before_reset ? reset * (from_h(2, h) + b[2])
-                                               : from_h(2, reset * h) + b[2];
+  const Expr hidden =
+      cell.linear_before_reset ? reset * (from_h(2, h) + b[2]) : from_h(2, reset * h) + b[2];
   const Expr candidate = Gate(s, cell, 1, from_x[2] + hidden);
   return {(1.0 - update) * candidate + update * h};
 }
@@ -113,8 +113,7 @@ std::vector<Expr> LstmStep(Scope& s, const Cell& cell, const Expr& x,
     return p.empty() ? gate : gate + p[i] * at;
   };
   const Expr input = Gate(s, cell, 0, peep(gates[0], 0, c));
-  const Expr forget =
-      cell.couples ? 1.0 - input : Gate(s, cell, 0, peep(gates[2], 2, c));
+  const Expr forget = cell.couples ? 1.0 - input : Gate(s, cell, 0, peep(gates[2], 2, c));
   const Expr next_c = forget * c + input * Gate(s, cell, 1, gates[3]);
   const Expr output = Gate(s, cell, 0, peep(gates[1], 1, next_c));
   return {output * Activated(s, cell.f[2], next_c), next_c};
@@ -205,8 +204,8 @@ class Recurrence {
     Expr from_x = c_.op("BatchMatMulV2", {x, Unsqueezed(c_, weights, 0)}, {{"adj_y", true}});
     const Expr width = static_cast<double>(gates_) * hidden;
     if (c_.has(3)) {
-      const auto biases = c_.b().Ops("Split", {c_.b().Int(0), Part(3, d)},
-                                     {{"num_split", int64_t{2}}}, 2);
+      const auto biases =
+          c_.b().Ops("Split", {c_.b().Int(0), Part(3, d)}, {{"num_split", int64_t{2}}}, 2);
       from_x = from_x + biases[0];
       cell.recurrent_bias = biases[1];
       if (gates_ != 3) from_x = from_x + biases[1];
@@ -217,11 +216,10 @@ class Recurrence {
     for (int i = 0; i < states_; ++i) variables.push_back(InitialState(5 + i, d, hidden));
     if (c_.failed()) return {};
     PartialShape shape;
-    std::vector<Expr> results = WriteFor(
-        c_.scope(), c_.name(), DimOf(c_, x_, 0), variables,
-        [&](Scope& s, const Expr& i, const std::vector<Expr>& v) {
-          return Step(s, cell, s.Reach(from_x), i, v, shape);
-        });
+    std::vector<Expr> results = WriteFor(c_.scope(), c_.name(), DimOf(c_, x_, 0), variables,
+                                         [&](Scope& s, const Expr& i, const std::vector<Expr>& v) {
+                                           return Step(s, cell, s.Reach(from_x), i, v, shape);
+                                         });
     if (c_.failed()) return {};
     results[0] = Stacked(c_.scope(), results[0], x_.dtype(), shape);
     if (is_reverse) results[0] = Turned(results[0]);
@@ -236,8 +234,7 @@ class Recurrence {
     std::vector<Expr> next = step_(s, cell, x, state);
     Expr output = next[0];
     if (lengths_.ok() && !s.failed()) {
-      const Expr goes_on =
-          s.Op("ExpandDims", {s.Op("Less", {i, s.Reach(lengths_)}), s.b().Int(1)});
+      const Expr goes_on = s.Op("ExpandDims", {s.Op("Less", {i, s.Reach(lengths_)}), s.b().Int(1)});
       for (size_t k = 0; k < next.size(); ++k) next[k] = Where(goes_on, next[k], state[k]);
       output = Where(goes_on, output, s.Scalar(output.dtype(), 0));
     }

@@ -26,10 +26,10 @@ std::optional<Expr> Axes(NodeContext& c, const Expr& x) {
       const Expr count = c.op("Size", {axes}, {{"out_type", DType::kInt64}});
       // All axes, of which those that are not meant are told by what is kept.
       const Expr is_all = c.op("Equal", {count, c.i64(0)});
-      const Expr is_named = c.op(
-          "Any", {c.op("Equal", {Unsqueezed(c, all, 1),
-                                 Unsqueezed(c, NonNegative(c, axes, c.i64(c.Rank(x))), 0)}),
-                  c.b().Int(1)});
+      const Expr is_named =
+          c.op("Any", {c.op("Equal", {Unsqueezed(c, all, 1),
+                                      Unsqueezed(c, NonNegative(c, axes, c.i64(c.Rank(x))), 0)}),
+                       c.b().Int(1)});
       return AsShape(c, c.op("Where", {c.op("LogicalOr", {is_named, is_all})}), {-1});
     }
   }
@@ -72,8 +72,12 @@ void ReduceSumSquare(NodeContext& c) { Reduce(c, "Sum", Squared, Same); }
 void ReduceLogSum(NodeContext& c) { Reduce(c, "Sum", Same, Logarithm); }
 
 // Of truth values: whether all, or any, are true.
-void ReduceMax(NodeContext& c) { Reduce(c, c.dtype(0) == DType::kBool ? "Any" : "Max", Same, Same); }
-void ReduceMin(NodeContext& c) { Reduce(c, c.dtype(0) == DType::kBool ? "All" : "Min", Same, Same); }
+void ReduceMax(NodeContext& c) {
+  Reduce(c, c.dtype(0) == DType::kBool ? "Any" : "Max", Same, Same);
+}
+void ReduceMin(NodeContext& c) {
+  Reduce(c, c.dtype(0) == DType::kBool ? "All" : "Min", Same, Same);
+}
 
 // Less the largest, which may be infinite, so that nothing overflows.
 void ReduceLogSumExp(NodeContext& c) {
@@ -108,13 +112,15 @@ void ArgMax(NodeContext& c) { Arg(c, "ArgMax"); }
 void ArgMin(NodeContext& c) { Arg(c, "ArgMin"); }
 
 void CumSum(NodeContext& c) {
-  c.out(0, c.op("Cumsum", {c.in(0), AsScalar(c, c.in(1))},
-                {{"exclusive", c.Int("exclusive", 0) != 0}, {"reverse", c.Int("reverse", 0) != 0}}));
+  c.out(0,
+        c.op("Cumsum", {c.in(0), AsScalar(c, c.in(1))},
+             {{"exclusive", c.Int("exclusive", 0) != 0}, {"reverse", c.Int("reverse", 0) != 0}}));
 }
 
 void CumProd(NodeContext& c) {
-  c.out(0, c.op("Cumprod", {c.in(0), AsScalar(c, c.in(1))},
-                {{"exclusive", c.Int("exclusive", 0) != 0}, {"reverse", c.Int("reverse", 0) != 0}}));
+  c.out(0,
+        c.op("Cumprod", {c.in(0), AsScalar(c, c.in(1))},
+             {{"exclusive", c.Int("exclusive", 0) != 0}, {"reverse", c.Int("reverse", 0) != 0}}));
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace {
 
 struct Axis {
   int axis = 0;
-  Expr in, out;        // sizes, int64
-  Expr scale;          // double
-  Expr begin, end;     // of the region of interest, double
+  Expr in, out;     // sizes, int64
+  Expr scale;       // double
+  Expr begin, end;  // of the region of interest, double
 };
 
 struct Manner {
@@ -108,10 +108,9 @@ Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner)
   const Expr floor = c.op("Floor", {at});
   const Expr steps = Iota(c, c.i64(reach.count)) - static_cast<double>(reach.before);
   const Expr places = Unsqueezed(c, Cast(floor, DType::kInt64), 1) + Unsqueezed(c, steps, 0);
-  const Expr distances =
-      reach.shrink * (Cast(places, DType::kDouble) - Unsqueezed(c, at, 1));
-  Expr weights = manner.mode == "cubic" ? CubicWeight(c, distances, manner.cubic)
-                                        : LinearWeight(c, distances);
+  const Expr distances = reach.shrink * (Cast(places, DType::kDouble) - Unsqueezed(c, at, 1));
+  Expr weights =
+      manner.mode == "cubic" ? CubicWeight(c, distances, manner.cubic) : LinearWeight(c, distances);
   if (manner.excludes_outside) {
     const Expr is_inside = And(c, c.op("GreaterEqual", {places, zero}), Less(c, places, a.in));
     weights = Where(is_inside, weights, 0.0 * weights);
@@ -133,9 +132,8 @@ Expr Extrapolated(NodeContext& c, const Expr& x, const std::vector<Axis>& axes, 
   const int rank = c.Rank(x);
   for (const Axis& a : axes) {
     const Expr at = Places(c, a, "tf_crop_and_resize");
-    const Expr is_inside =
-        And(c, c.op("GreaterEqual", {at, Double(c, 0)}),
-            c.op("LessEqual", {at, Cast(a.in, DType::kDouble) - 1.0}));
+    const Expr is_inside = And(c, c.op("GreaterEqual", {at, Double(c, 0)}),
+                               c.op("LessEqual", {at, Cast(a.in, DType::kDouble) - 1.0}));
     std::vector<int64_t> line(rank, 1);
     line[a.axis] = -1;
     result = Where(AsShape(c, is_inside, line), result, c.scalar(x.dtype(), value));
@@ -153,9 +151,9 @@ void Write(NodeContext& c, const Expr& given, std::vector<Axis> axes, const Mann
   if (manner.mode != "nearest" && manner.mode != "linear" && manner.mode != "cubic")
     return c.Invalid("its mode is not one of nearest, linear, cubic");
   const bool interpolates = manner.mode != "nearest";
-  Expr x = !interpolates                 ? given
-           : IsFloating(given.dtype())   ? Widened(given)
-                                         : Cast(given, DType::kFloat);
+  Expr x = !interpolates               ? given
+           : IsFloating(given.dtype()) ? Widened(given)
+                                       : Cast(given, DType::kFloat);
   for (const Axis& a : axes) {
     if (c.failed()) return;
     if (crops || !KeepsSize(c, a)) x = OneAxis(c, x, a, manner);
@@ -256,8 +254,7 @@ void Upsample(NodeContext& c) {
   if (!c.has(1) && scales.size() != axes.size()) return c.Invalid("its scales are missing");
   if (c.failed()) return;
   for (size_t i = 0; i < axes.size(); ++i) {
-    SetScale(c, axes[i],
-             c.has(1) ? AtAxis(c, c.in(1), static_cast<int>(i)) : Double(c, scales[i]));
+    SetScale(c, axes[i], c.has(1) ? AtAxis(c, c.in(1), static_cast<int>(i)) : Double(c, scales[i]));
   }
   Write(c, x, std::move(axes), {c.Text("mode", "nearest"), "asymmetric", "floor"});
 }

@@ -69,12 +69,12 @@ void SequenceInsert(NodeContext& c) {
   const Expr place = NonNegative(c, Cast(AsScalar(c, c.in(2)), DType::kInt32), length);
   const Expr count = Cast(length - place, DType::kInt64);
   // Grown by the item itself: an element that is not there has no shape.
-  const std::vector<Expr> moved = WriteFor(
-      c.scope(), c.name(), count, {Pushed(c.scope(), sequence.list, item)},
-      [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
-        const Expr to = s.Reach(length) - Cast(i, DType::kInt32);
-        return {WithItem(s, v[0], to, Item(s, v[0], to - 1.0, sequence.dtype))};
-      });
+  const std::vector<Expr> moved =
+      WriteFor(c.scope(), c.name(), count, {Pushed(c.scope(), sequence.list, item)},
+               [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
+                 const Expr to = s.Reach(length) - Cast(i, DType::kInt32);
+                 return {WithItem(s, v[0], to, Item(s, v[0], to - 1.0, sequence.dtype))};
+               });
   c.out(0, Value{WithItem(c.scope(), moved[0], place, item), sequence.type});
 }
 
@@ -85,12 +85,12 @@ void SequenceErase(NodeContext& c) {
   const Expr given = c.has(1) ? Cast(AsScalar(c, c.in(1)), DType::kInt32) : length - 1.0;
   const Expr place = NonNegative(c, given, length);
   const Expr count = Cast(length - 1.0 - place, DType::kInt64);
-  const std::vector<Expr> moved = WriteFor(
-      c.scope(), c.name(), count, {sequence.list},
-      [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
-        const Expr to = s.Reach(place) + Cast(i, DType::kInt32);
-        return {WithItem(s, v[0], to, Item(s, v[0], to + 1.0, sequence.dtype))};
-      });
+  const std::vector<Expr> moved =
+      WriteFor(c.scope(), c.name(), count, {sequence.list},
+               [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
+                 const Expr to = s.Reach(place) + Cast(i, DType::kInt32);
+                 return {WithItem(s, v[0], to, Item(s, v[0], to + 1.0, sequence.dtype))};
+               });
   const Expr shorter = Resized(c.scope(), moved[0], length - 1.0);
   c.out(0, Value{shorter, sequence.type});
 }
@@ -111,8 +111,7 @@ void ConcatFromSequence(NodeContext& c) {
   const std::vector<Expr> joined = WriteFor(
       scope, c.name(), length - 1.0, {item(scope, c.i64(0))},
       [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
-        return {s.Op("ConcatV2",
-                     {v[0], item(s, i + 1.0), s.b().Int(static_cast<int32_t>(axis))})};
+        return {s.Op("ConcatV2", {v[0], item(s, i + 1.0), s.b().Int(static_cast<int32_t>(axis))})};
       });
   c.out(0, Value{joined[0], *sequence.type.element});
 }
@@ -148,9 +147,9 @@ void SplitToSequence(NodeContext& c) {
         std::vector<Expr> begin(rank, s.Int64(0)), extent(rank, s.Int64(-1));
         begin[axis] = v[1];
         extent[axis] = length;
-        Expr piece =
-            s.Op("Slice", {s.Reach(x.expr), s.Op("Pack", begin), s.Op("Pack", extent)});
-        if (drops_axis) piece = s.Op("Squeeze", {piece}, {{"squeeze_dims", std::vector<int64_t>{axis}}});
+        Expr piece = s.Op("Slice", {s.Reach(x.expr), s.Op("Pack", begin), s.Op("Pack", extent)});
+        if (drops_axis)
+          piece = s.Op("Squeeze", {piece}, {{"squeeze_dims", std::vector<int64_t>{axis}}});
         return {Pushed(s, v[0], piece), v[1] + length};
       });
   c.out(0, Value{results[0], Type::SequenceOf(x.type)});
@@ -193,14 +192,15 @@ void SequenceMap(NodeContext& c) {
     }
     if (trial.failed()) return c.Fail(trial.b().status());
   }
-  const std::vector<Expr> results = WriteFor(
-      c.scope(), c.name(), Cast(Length(c.scope(), first.list), DType::kInt64), lists,
-      [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
-        const std::vector<Value> made = read_body(s, i);
-        std::vector<Expr> next;
-        for (size_t k = 0; k < made.size(); ++k) next.push_back(Pushed(s, v[k], made[k].expr));
-        return next;
-      });
+  const std::vector<Expr> results =
+      WriteFor(c.scope(), c.name(), Cast(Length(c.scope(), first.list), DType::kInt64), lists,
+               [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
+                 const std::vector<Value> made = read_body(s, i);
+                 std::vector<Expr> next;
+                 for (size_t k = 0; k < made.size(); ++k)
+                   next.push_back(Pushed(s, v[k], made[k].expr));
+                 return next;
+               });
   if (c.failed()) return;
   for (size_t k = 0; k < types.size(); ++k)
     c.out(static_cast<int>(k), Value{results[k], Type::SequenceOf(types[k])});
@@ -230,8 +230,7 @@ void OptionalHasElement(NodeContext& c) {
 void OptionalGetElement(NodeContext& c) {
   const Value x = c.value(0);
   if (c.failed()) return;
-  if (x.type.kind != Kind::kOptional)
-    return c.out(0, Value{c.op("Identity", {x.expr}), x.type});
+  if (x.type.kind != Kind::kOptional) return c.out(0, Value{c.op("Identity", {x.expr}), x.type});
   if (x.type.element == nullptr) return c.Invalid("nobody says what the optional holds");
   const auto dtype = CarrierOf(*x.type.element);
   if (!dtype.ok()) return c.Fail(dtype.status());

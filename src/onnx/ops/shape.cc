@@ -31,8 +31,7 @@ void Constant(NodeContext& c) {
   if (c.HasAttr("value_float"))
     return out_tensor(Tensor::Scalar<float>(c.Float("value_float", 0)), TensorProto::FLOAT);
   if (c.HasAttr("value_string")) {
-    return out_tensor(Tensor::Scalar<std::string>(c.Text("value_string", "")),
-                      TensorProto::STRING);
+    return out_tensor(Tensor::Scalar<std::string>(c.Text("value_string", "")), TensorProto::STRING);
   }
   const auto vector = [](const auto& values) {
     using T = typename std::decay_t<decltype(values)>::value_type;
@@ -70,9 +69,7 @@ void ShapeOp(NodeContext& c) {
   c.out(0, Part(c, dims, begin, std::max(begin, end)));
 }
 
-void SizeOp(NodeContext& c) {
-  c.out(0, c.op("Size", {c.in(0)}, {{"out_type", DType::kInt64}}));
-}
+void SizeOp(NodeContext& c) { c.out(0, c.op("Size", {c.in(0)}, {{"out_type", DType::kInt64}})); }
 
 // 0 stands for the dimension of the input, unless allowzero is set.
 void ReshapeOp(NodeContext& c) {
@@ -193,8 +190,8 @@ void SplitOp(NodeContext& c) {
     sizes = Pack(c, all);
   }
   if (count == 1) return c.out(0, c.op("Identity", {x}));
-  const std::vector<Expr> parts = c.b().Ops("SplitV", {x, sizes, c.b().Int(axis)},
-                                            {{"num_split", int64_t{count}}}, count);
+  const std::vector<Expr> parts =
+      c.b().Ops("SplitV", {x, sizes, c.b().Int(axis)}, {{"num_split", int64_t{count}}}, count);
   for (int i = 0; i < count; ++i) c.out(i, parts[i]);
 }
 
@@ -276,8 +273,7 @@ void Trilu(NodeContext& c) {
   const auto [rows, columns] = RowsAndColumns(c, x);
   const Expr k = c.has(1) ? AsScalar(c, c.in(1)) : c.i64(0);
   const bool is_upper = c.Int("upper", 1) != 0;
-  const Expr keeps =
-      c.op(is_upper ? "GreaterEqual" : "LessEqual", {columns - rows, k});
+  const Expr keeps = c.op(is_upper ? "GreaterEqual" : "LessEqual", {columns - rows, k});
   c.out(0, Where(keeps, x, c.op("ZerosLike", {x})));
 }
 
@@ -291,8 +287,8 @@ void DepthToSpace(NodeContext& c) {
   const bool is_crd = c.Text("mode", "DCR") == "CRD";
   const std::vector<Expr> split = is_crd ? std::vector<Expr>{n, depth, size, size, h, w}
                                          : std::vector<Expr>{n, size, size, depth, h, w};
-  const std::vector<int64_t> order = is_crd ? std::vector<int64_t>{0, 1, 4, 2, 5, 3}
-                                            : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
+  const std::vector<int64_t> order =
+      is_crd ? std::vector<int64_t>{0, 1, 4, 2, 5, 3} : std::vector<int64_t>{0, 3, 4, 1, 5, 2};
   const Expr blocks = Transposed(c, c.op("Reshape", {x, Pack(c, split)}), order);
   c.out(0, c.op("Reshape", {blocks, Pack(c, {n, depth, h * size, w * size})}));
 }
@@ -304,8 +300,8 @@ void SpaceToDepth(NodeContext& c) {
   const Expr n = DimOf(c, x, 0), channels = DimOf(c, x, 1), size = c.i64(block);
   const Expr h = c.op("FloorDiv", {DimOf(c, x, 2), size});
   const Expr w = c.op("FloorDiv", {DimOf(c, x, 3), size});
-  const Expr blocks = Transposed(
-      c, c.op("Reshape", {x, Pack(c, {n, channels, h, size, w, size})}), {0, 3, 5, 1, 2, 4});
+  const Expr blocks = Transposed(c, c.op("Reshape", {x, Pack(c, {n, channels, h, size, w, size})}),
+                                 {0, 3, 5, 1, 2, 4});
   c.out(0, c.op("Reshape", {blocks, Pack(c, {n, channels * c.i64(block * block), h, w})}));
 }
 
@@ -331,8 +327,7 @@ void Dropout(NodeContext& c) {
   }
   if (drops) return c.Unsupported("it is for training");
   c.out(0, c.op("Identity", {x}));
-  if (c.wants(1))
-    c.out(1, c.op("Fill", {DimsOf(c, x), c.b().Constant(Tensor::Scalar(true))}));
+  if (c.wants(1)) c.out(1, c.op("Fill", {DimsOf(c, x), c.b().Constant(Tensor::Scalar(true))}));
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ void Dft(NodeContext& c) {
 void Stft(NodeContext& c) {
   const Expr given = c.in(0);
   const Expr step = Cast(AsScalar(c, c.in(1)), DType::kInt64);
-  if (c.Rank(given) != 3 || c.failed()) return c.Invalid("its signal must be [batch, length, parts]");
+  if (c.Rank(given) != 3 || c.failed())
+    return c.Invalid("its signal must be [batch, length, parts]");
   const Expr signal = ForTransform(given);
   const Expr length = c.has(3)   ? Cast(AsScalar(c, c.in(3)), DType::kInt64)
                       : c.has(2) ? DimOf(c, c.in(2), 0)

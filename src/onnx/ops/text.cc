@@ -9,8 +9,8 @@ namespace gyre::onnx {
 namespace {
 
 Expr Texts(NodeContext& c, const std::vector<std::string>& texts) {
-  return c.b().Constant(Tensor::FromValues<std::string>(
-      texts, Shape::Vector(static_cast<int64_t>(texts.size()))));
+  return c.b().Constant(
+      Tensor::FromValues<std::string>(texts, Shape::Vector(static_cast<int64_t>(texts.size()))));
 }
 
 Expr EmptyText(NodeContext& c) { return c.b().Constant(Tensor::Scalar(std::string())); }
@@ -46,9 +46,8 @@ void StringNormalizer(NodeContext& c) {
     const bool is_sensitive = c.Int("is_case_sensitive", 0) != 0;
     Expr stop = Texts(c, left_out), compared = words;
     if (!is_sensitive) stop = Lower(c, stop), compared = Lower(c, compared);
-    const Expr is_stop = c.op("Any", {c.op("Equal", {Unsqueezed(c, compared, 1),
-                                                     Unsqueezed(c, stop, 0)}),
-                                      c.b().Int(1)});
+    const Expr is_stop = c.op(
+        "Any", {c.op("Equal", {Unsqueezed(c, compared, 1), Unsqueezed(c, stop, 0)}), c.b().Int(1)});
     const Expr kept = AsShape(c, c.op("Where", {c.op("LogicalNot", {is_stop})}), {-1});
     words = Taken(c, words, kept, 0);
   }
@@ -68,11 +67,11 @@ void StringSplit(NodeContext& c) {
   const Expr dims = DimsOf(c, x);
   const Expr flat = AsShape(c, x, {-1});
   const Expr delimiter = c.b().Constant(Tensor::Scalar(c.Text("delimiter", "")));
-  const auto parts = c.b().Ops("StringSplitV2", {flat, delimiter},
-                               {{"maxsplit", c.Int("maxsplit", -1)}}, 3);
+  const auto parts =
+      c.b().Ops("StringSplitV2", {flat, delimiter}, {{"maxsplit", c.Int("maxsplit", -1)}}, 3);
   if (c.failed()) return;
-  const Expr filled = c.op("TensorScatterUpdate",
-                           {c.op("Fill", {parts[2], EmptyText(c)}), parts[0], parts[1]});
+  const Expr filled =
+      c.op("TensorScatterUpdate", {c.op("Fill", {parts[2], EmptyText(c)}), parts[0], parts[1]});
   const Expr width = Part(c, parts[2], 1, 2);
   c.out(0, c.op("Reshape", {filled, c.op("ConcatV2", {dims, width, c.b().Int(0)})}));
   const Expr rows = Taken(c, parts[0], c.b().Int(0), 1);

@@ -9,10 +9,10 @@ namespace {
 
 // What SAME_UPPER and SAME_LOWER pad, together.
 Expr SamePadding(NodeContext& c, const Expr& size, const Windows& w, int d) {
-  const Expr out = c.op("FloorDiv", {size + static_cast<double>(w.strides[d] - 1),
-                                     c.i64(w.strides[d])});
-  const Expr total = static_cast<double>(w.strides[d]) * (out - 1.0) +
-                     static_cast<double>(w.Extent(d));
+  const Expr out =
+      c.op("FloorDiv", {size + static_cast<double>(w.strides[d] - 1), c.i64(w.strides[d])});
+  const Expr total =
+      static_cast<double>(w.strides[d]) * (out - 1.0) + static_cast<double>(w.Extent(d));
   return Maximum(c, total - size, c.i64(0));
 }
 
@@ -47,12 +47,10 @@ void CountWindows(NodeContext& c, const Expr& x, Windows& w) {
       w.extra.push_back(c.i64(0));
       continue;
     }
-    const Expr up =
-        c.op("FloorDiv", {room + static_cast<double>(w.strides[d] - 1), stride}) + 1.0;
+    const Expr up = c.op("FloorDiv", {room + static_cast<double>(w.strides[d] - 1), stride}) + 1.0;
     const Expr starts_late = c.op("GreaterEqual", {(up - 1.0) * stride, size + w.begin[d]});
     w.out.push_back(Where(starts_late, up - 1.0, up));
-    const Expr needed =
-        (w.out.back() - 1.0) * stride + static_cast<double>(w.Extent(d));
+    const Expr needed = (w.out.back() - 1.0) * stride + static_cast<double>(w.Extent(d));
     w.extra.push_back(Maximum(c, needed - padded, c.i64(0)));
   }
 }
@@ -64,7 +62,8 @@ std::vector<int64_t> IntsOrAll(NodeContext& c, absl::string_view name, size_t co
   std::vector<int64_t> values = c.Ints(name);
   if (values.empty()) values.assign(count, fallback);
   if (values.size() == count) return values;
-  c.Invalid(absl::StrCat("its attribute '", name, "' has ", values.size(), " numbers, not ", count));
+  c.Invalid(
+      absl::StrCat("its attribute '", name, "' has ", values.size(), " numbers, not ", count));
   return std::vector<int64_t>(count, fallback);
 }
 
@@ -76,7 +75,8 @@ Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel) 
   w.dilations = IntsOrAll(c, "dilations", w.kernel.size(), 1);
   for (const auto& sizes : {w.kernel, w.strides, w.dilations}) {
     for (const int64_t size : sizes) {
-      if (size < 1 || size >= kMaxSize) c.Invalid("a size of its windows is less than 1, or too large");
+      if (size < 1 || size >= kMaxSize)
+        c.Invalid("a size of its windows is less than 1, or too large");
     }
   }
   const int rank = c.Rank(x);

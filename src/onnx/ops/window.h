@@ -18,16 +18,16 @@ struct Windows {
   int64_t Extent(int d) const { return (kernel[d] - 1) * dilations[d] + 1; }
 };
 
-// Of a node with auto_pad, pads, strides, dilations, ceil_mode over `x`. Fails for lists that do not
-// have the length of the kernel, and for sizes below 1.
+// Of a node with auto_pad, pads, strides, dilations, ceil_mode over `x`. Fails for lists that do
+// not have the length of the kernel, and for sizes below 1.
 Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel);
 
 // A list of `count` numbers: the attribute, or `fallback` for each.
 std::vector<int64_t> IntsOrAll(NodeContext& c, absl::string_view name, size_t count,
                                int64_t fallback);
 
-// `x` with `value` (a scalar) around its spatial axes, which begin at `first_axis`; negative padding
-// cuts off. With or without what `extra` says.
+// `x` with `value` (a scalar) around its spatial axes, which begin at `first_axis`; negative
+// padding cuts off. With or without what `extra` says.
 Expr PaddedSpace(NodeContext& c, const Expr& x, int first_axis, const Windows& windows,
                  const Expr& value);
 bool IsZero(NodeContext& c, const Expr& x);
