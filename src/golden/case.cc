@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "golden/json.h"
+#include "golden/onnx_case.h"
 #include "golden/model.h"
 #include "golden/value.h"
 #include "tensor/io/file.h"
@@ -179,6 +180,7 @@ bool Case::HasTag(absl::string_view tag) const {
 }
 
 absl::StatusOr<Case> ReadCase(const std::string& folder) {
+  if (IsOnnxCase(folder)) return ReadOnnxCase(folder);
   const std::string path = folder + "/case.json";
   GYRE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -208,11 +210,14 @@ absl::StatusOr<std::vector<std::string>> FindCases(const std::string& folder) {
     return absl::NotFoundError(absl::StrCat("there is no folder ", folder));
   }
   std::vector<std::string> found;
-  if (fs::exists(fs::path(folder) / "case.json", error)) found.push_back(folder);
+  const auto is_case = [](const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path / "case.json", ignored) || IsOnnxCase(path.string());
+  };
+  if (is_case(folder)) found.push_back(folder);
   fs::recursive_directory_iterator entry(folder, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    std::error_code no_matter;
-    if (fs::exists(entry->path() / "case.json", no_matter)) found.push_back(entry->path().string());
+    if (is_case(entry->path())) found.push_back(entry->path().string());
   }
   if (error)
     return absl::UnavailableError(absl::StrCat("cannot list ", folder, ": ", error.message()));

@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/variant_ops.h"
 #include "tensor/format.h"
 
 namespace gyre::golden {
@@ -130,6 +131,34 @@ std::optional<std::string> ElementDifference(const Tensor& got, const Tensor& wa
 
 }  // namespace
 
+namespace {
+
+// Of lists and optionals: in what they hold.
+std::optional<std::string> VariantDifference(const Tensor& got, const Tensor& want,
+                                             Tolerance tolerance) {
+  const auto* const a = got.object_as<AddableObject>();
+  const auto* const b = want.object_as<AddableObject>();
+  if (a == nullptr || b == nullptr) return "got or want nothing that can be compared";
+  if (a->type_name() != b->type_name())
+    return absl::StrCat("got a ", a->type_name(), ", want a ", b->type_name());
+  const auto got_parts = a->TakeApart(), want_parts = b->TakeApart();
+  if (!got_parts.ok()) return std::string(got_parts.status().message());
+  if (!want_parts.ok()) return std::string(want_parts.status().message());
+  const size_t count = want_parts->components.size();
+  if (got_parts->components.size() != count) {
+    return absl::StrCat("got ", got_parts->components.size(), " elements of a ", a->type_name(),
+                        ", want ", count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const auto difference =
+        Difference(got_parts->components[i], want_parts->components[i], tolerance);
+    if (difference) return absl::StrCat("element ", i, ": ", *difference);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tolerance tolerance) {
   if (!got.has_value()) return "got no value";
   if (got.dtype() != want.dtype() || got.shape() != want.shape()) {
@@ -169,6 +198,8 @@ std::optional<std::string> Difference(const Tensor& got, const Tensor& want, Tol
       return ElementDifference<complex128>(got, want, tolerance);
     case DType::kString:
       return ElementDifference<std::string>(got, want, tolerance);
+    case DType::kVariant:
+      return VariantDifference(got, want, tolerance);
     default:
       return absl::StrCat("values of type ", DTypeName(want.dtype()), " cannot be compared");
   }

@@ -96,7 +96,7 @@ Complaint CheckRuns(const Case& golden, const CheckOptions& options, CheckResult
   if (IsCut(options.session)) result.cuts = CountCuts(golden, loaded->session(), options.session);
   if (options.session.engine == EngineKind::kCompiled)
     result.native = CountNative(golden, loaded->session(), options.session);
-  if (golden.is_model()) {
+  if (loaded->model != nullptr) {
     if (const Complaint complaint = CheckModel(golden, *loaded->model)) return complaint;
   }
   RunOptions run;

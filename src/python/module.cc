@@ -27,5 +27,6 @@ NB_MODULE(_gyre, m) {
   BindQuietCallable(m);
   BindTools(m);
   BindModels(m);
+  BindOnnx(m);
   BindFiles(m);
 }

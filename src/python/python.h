@@ -93,6 +93,7 @@ void BindSettings(nb::module_& m);
 void BindQuietCallable(nb::module_& m);
 void BindTools(nb::module_& m);
 void BindModels(nb::module_& m);
+void BindOnnx(nb::module_& m);
 void BindFiles(nb::module_& m);
 void BindClusters(nb::module_& m);
 

@@ -9,6 +9,7 @@
 #include "graphdef/import.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
+#include "onnx/import.h"
 #include "ops/registry.h"
 #include "session/model_files.h"
 #include "tensor/io/file.h"
@@ -39,6 +40,10 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string
   if (const std::optional<ModelFiles> files = FindModelFiles(path)) {
     GYRE_ASSIGN_OR_RETURN(MetaGraph graph, ReadModelGraph(*files, {}));
     return std::move(graph.program);
+  }
+  if (IsOnnxName(path)) {
+    GYRE_ASSIGN_OR_RETURN(OnnxModel model, ImportOnnxFile(path, Ops()));
+    return std::move(model.program);
   }
   GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   ImportOptions import;

@@ -10,7 +10,7 @@ ROWS = [
     ("ir", "bundle"),
     ("ops",),
     ("analysis",),
-    ("graphdef", "passes", "devices"),
+    ("graphdef", "onnx", "passes", "devices"),
     ("lower",),
     ("grad",),
     ("place", "compiled"),
@@ -105,7 +105,7 @@ PYTHON_ROWS = [
     ("lookup",),
     ("checkpoints", "composed", "function", "image"),
     ("data", "raw", "show"),
-    ("compat", "saved_model", "setup"),
+    ("compat", "onnx", "saved_model", "setup"),
 ]
 # What programs use and nothing else: not even the public modules import it (the table of names does
 # not: it says where names are found).

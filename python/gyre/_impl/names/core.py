@@ -194,6 +194,8 @@ NAMES = {
     "saved_model.SaveOptions": "gyre._impl.saved_model.options:SaveOptions",
     "saved_model.LoadOptions": "gyre._impl.saved_model.options:LoadOptions",
     "saved_model.experimental.VariablePolicy": "gyre._impl.saved_model.options:VariablePolicy",
+    "onnx.load": _I + "onnx:load",
+    "onnx.OnnxModel": _I + "onnx:OnnxModel",
     "queue.QueueBase": _I + "graphs.queues:QueueBase",
     "queue.FIFOQueue": _I + "graphs.queues:FIFOQueue",
     "show": "gyre._impl.show.api:show",

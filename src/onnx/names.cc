@@ -1,0 +1,172 @@
+#include "onnx/names.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/status.h"
+#include "base/work.h"
+#include "onnx/op_table.h"
+#include "onnx/tensor_data.h"
+
+namespace gyre::onnx {
+namespace {
+
+// Functions and graphs within each other; nodes, with those of functions once per call.
+constexpr int kMaxDepth = 64;
+constexpr int64_t kMaxNodes = int64_t{1} << 21;
+constexpr int64_t kMaxDenseBytes = int64_t{1} << 30;
+
+int64_t OpsetOf(const google::protobuf::RepeatedPtrField<wire::OperatorSetIdProto>& imports,
+                int64_t fallback) {
+  for (const wire::OperatorSetIdProto& import : imports) {
+    if (import.domain().empty() || import.domain() == "ai.onnx") return import.version();
+  }
+  return fallback;
+}
+
+std::string Domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+// "node 'x' (Conv)", by its first output where it has no name.
+std::string Describe(const wire::NodeProto& node) {
+  if (!node.name().empty()) return absl::StrCat("node '", node.name(), "' (", node.op_type(), ")");
+  if (node.output_size() > 0)
+    return absl::StrCat("the node of '", node.output(0), "' (", node.op_type(), ")");
+  return absl::StrCat("a node (", node.op_type(), ")");
+}
+
+}  // namespace
+
+std::string NodeName(absl::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const bool is_fine = absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '/' || c == '-';
+    result.push_back(is_fine ? c : '_');
+  }
+  if (result.empty() || !(absl::ascii_isalnum(result[0]) || result[0] == '.'))
+    result.insert(0, result.empty() || result[0] != '/' ? "n" : "main");
+  return result;
+}
+
+Model::Model(const wire::ModelProto& proto, std::string folder, const OpLookup& ops)
+    : proto(proto),
+      folder(std::move(folder)),
+      writing(ops),
+      opset(OpsetOf(proto.opset_import(), 1)) {
+  for (const wire::FunctionProto& function : proto.functions())
+    functions[{Domain(function.domain()), function.name(), function.overload()}] = &function;
+}
+
+void Names::Set(const std::string& name, Value value) {
+  if (name.empty()) return;
+  if (!values_.emplace(name, std::move(value)).second)
+    scope_.Fail(absl::InvalidArgumentError(absl::StrCat("two values are called '", name, "'")));
+}
+
+const Value* Names::Find(const std::string& name) const {
+  for (const Names* names = this; names != nullptr; names = names->outer_) {
+    if (const auto it = names->values_.find(name); it != names->values_.end()) return &it->second;
+  }
+  return nullptr;
+}
+
+Value Names::Get(const std::string& name) {
+  const Value* const found = Find(name);
+  if (found == nullptr) {
+    scope_.Fail(absl::InvalidArgumentError(
+        absl::StrCat("there is no value '", name, "' at this place of the graph")));
+    return {scope_.Invalid(), {}};
+  }
+  return {scope_.Reach(found->expr), found->type};
+}
+
+const wire::AttributeProto* Names::FunctionAttribute(const std::string& name) const {
+  if (attributes_ == nullptr) return nullptr;
+  const auto it = attributes_->find(name);
+  return it == attributes_->end() ? nullptr : it->second;
+}
+
+void Names::ReadInitializers(const wire::GraphProto& graph) {
+  for (const wire::TensorProto& proto : graph.initializer()) {
+    const auto tensor = ReadTensor(proto, model_.folder);
+    if (!tensor.ok()) return scope_.Fail(tensor.status());
+    const Endpoint constant = scope_.function().Constant(*tensor, {.name = NodeName(proto.name())});
+    Set(proto.name(), {scope_.b().At(constant), Type::Tensor(proto.data_type())});
+  }
+  for (const wire::SparseTensorProto& proto : graph.sparse_initializer()) {
+    const auto tensor = ReadSparseTensor(proto, model_.folder, kMaxDenseBytes);
+    if (!tensor.ok()) return scope_.Fail(tensor.status());
+    Set(proto.values().name(),
+        {scope_.b().Constant(*tensor), Type::Tensor(proto.values().data_type())});
+  }
+}
+
+void Names::ReadGraph(const wire::GraphProto& graph) {
+  ReadInitializers(graph);
+  ReadNodes(graph.node());
+}
+
+void Names::ReadNodes(const google::protobuf::RepeatedPtrField<wire::NodeProto>& nodes) {
+  if (depth_ > kMaxDepth) {
+    return scope_.Fail(absl::InvalidArgumentError(
+        absl::StrCat("graphs and functions lie in each other more than ", kMaxDepth, " deep")));
+  }
+  for (const wire::NodeProto& node : nodes) {
+    if (scope_.failed()) return;
+    ReadNode(node);
+  }
+}
+
+void Names::ReadNode(const wire::NodeProto& node) {
+  CheckStack();
+  SpendWork();
+  SpendWorkMemory(kWorkBytesOfNode);
+  if (++model_.writing.nodes > kMaxNodes) {
+    return scope_.Fail(absl::ResourceExhaustedError(
+        absl::StrCat("with its functions, the model has more than ", kMaxNodes, " nodes")));
+  }
+  const std::string domain = Domain(node.domain());
+  const auto function = model_.functions.find({domain, node.op_type(), node.overload()});
+  NodeContext c(*this, node, opset_);
+  scope_.b().set_style(
+      {.prefix = absl::StrCat(NodeName(c.name()), "/"), .device = "", .source = ""});
+  if (function != model_.functions.end()) {
+    Call(c, *function->second);
+  } else if (const OpFn write = FindOp(domain, node.op_type())) {
+    write(c);
+  } else {
+    scope_.Fail(absl::UnimplementedError(
+        absl::StrCat("there is no op ", node.op_type(), " of domain '",
+                     domain.empty() ? "ai.onnx" : domain, "', opset ", opset_, ", in Gyre")));
+  }
+  if (scope_.failed()) {
+    absl::StrAppend(&model_.where, model_.where.empty() ? "" : ", in ", Describe(node));
+    return;
+  }
+  for (const std::string& output : node.output()) {
+    if (output.empty() || values_.count(output) > 0) continue;
+    scope_.Fail(absl::UnimplementedError(
+        absl::StrCat(Describe(node), ": its output '", output, "' is not computed by Gyre")));
+  }
+}
+
+void Names::Call(NodeContext& c, const wire::FunctionProto& function) {
+  Attributes attributes;
+  for (const wire::AttributeProto& attribute : function.attribute_proto())
+    attributes[attribute.name()] = &attribute;
+  for (const wire::AttributeProto& attribute : c.node().attribute()) {
+    if (const wire::AttributeProto* const given = c.Find(attribute.name()))
+      attributes[attribute.name()] = given;
+  }
+  Names inner(model_, scope_, OpsetOf(function.opset_import(), opset_), &attributes, depth_ + 1);
+  if (c.num_inputs() > function.input_size() || c.num_outputs() > function.output_size())
+    return c.Invalid("the function has fewer inputs or outputs");
+  for (int i = 0; i < function.input_size(); ++i)
+    inner.Set(function.input(i), c.has(i) ? c.value(i) : Value());
+  inner.ReadNodes(function.node());
+  for (int i = 0; i < c.num_outputs() && !c.failed(); ++i) {
+    if (c.wants(i)) c.out(i, inner.Get(function.output(i)));
+  }
+}
+
+}  // namespace gyre::onnx

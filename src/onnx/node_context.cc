@@ -1,0 +1,139 @@
+#include "onnx/node_context.h"
+
+#include "onnx/names.h"
+
+namespace gyre::onnx {
+
+NodeContext::NodeContext(Names& names, const wire::NodeProto& node, int64_t opset)
+    : names_(names),
+      scope_(names.scope()),
+      node_(node),
+      opset_(opset),
+      name_(!node.name().empty() ? node.name()
+            : node.output_size() > 0 && !node.output(0).empty()
+                ? absl::StrCat(node.op_type(), "_", node.output(0))
+                : node.op_type()) {}
+
+bool NodeContext::has(int i) const {
+  return i < node_.input_size() && !node_.input(i).empty() && names_.IsGiven(node_.input(i));
+}
+
+Value NodeContext::value(int i) {
+  if (has(i)) return names_.Get(node_.input(i));
+  Invalid(absl::StrCat("its input ", i, " is missing"));
+  return {scope_.Invalid(), {}};
+}
+
+Expr NodeContext::in(int i) {
+  const Value input = value(i);
+  if (!failed() && !input.type.is_tensor())
+    Invalid(absl::StrCat("its input ", i, " is a ", ToString(input.type), ", not a tensor"));
+  return failed() ? scope_.Invalid() : input.expr;
+}
+
+std::vector<Expr> NodeContext::ins() {
+  std::vector<Expr> inputs;
+  for (int i = 0; i < num_inputs(); ++i) inputs.push_back(in(i));
+  return inputs;
+}
+
+int NodeContext::Rank(const Expr& x) {
+  const int rank = scope_.RankOf(x);
+  if (rank >= 0) return rank;
+  if (!failed()) Unsupported("the rank of one of its inputs is not known before the program runs");
+  return 0;
+}
+
+int NodeContext::Axis(int64_t axis, int rank) {
+  const auto result = shape::Axis(axis, rank);
+  if (result.ok()) return *result;
+  if (!failed()) Fail(result.status());
+  return 0;
+}
+
+std::vector<int64_t> NodeContext::Known(const Expr& x, absl::string_view what) {
+  if (const auto known = scope_.IntsOf(x)) return *known;
+  if (!failed()) Unsupported(absl::StrCat("its ", what, " must be known before the program runs"));
+  return {};
+}
+
+const wire::AttributeProto* NodeContext::Find(absl::string_view name) const {
+  for (const wire::AttributeProto& attribute : node_.attribute()) {
+    if (attribute.name() != name) continue;
+    if (!attribute.ref_attr_name().empty())
+      return names_.FunctionAttribute(attribute.ref_attr_name());
+    return &attribute;
+  }
+  return nullptr;
+}
+
+int64_t NodeContext::Int(absl::string_view name, int64_t fallback) const {
+  const wire::AttributeProto* const attribute = Find(name);
+  return attribute == nullptr ? fallback : attribute->i();
+}
+
+float NodeContext::Float(absl::string_view name, float fallback) const {
+  const wire::AttributeProto* const attribute = Find(name);
+  return attribute == nullptr ? fallback : attribute->f();
+}
+
+std::string NodeContext::Text(absl::string_view name, absl::string_view fallback) const {
+  const wire::AttributeProto* const attribute = Find(name);
+  return attribute == nullptr ? std::string(fallback) : attribute->s();
+}
+
+std::vector<int64_t> NodeContext::Ints(absl::string_view name) const {
+  const wire::AttributeProto* const attribute = Find(name);
+  if (attribute == nullptr) return {};
+  return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+std::vector<float> NodeContext::Floats(absl::string_view name) const {
+  const wire::AttributeProto* const attribute = Find(name);
+  if (attribute == nullptr) return {};
+  return {attribute->floats().begin(), attribute->floats().end()};
+}
+
+std::vector<std::string> NodeContext::Texts(absl::string_view name) const {
+  const wire::AttributeProto* const attribute = Find(name);
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
+const wire::GraphProto* NodeContext::Graph(absl::string_view name) {
+  const wire::AttributeProto* const attribute = Find(name);
+  if (attribute != nullptr && attribute->has_g()) return &attribute->g();
+  Fail(absl::InvalidArgumentError(absl::StrCat("its attribute '", name, "', a graph, is missing")));
+  return nullptr;
+}
+
+void NodeContext::out(int i, const Expr& value) {
+  if (failed()) return;
+  out(i, Value{value, Type::Tensor(ElemOfDType(value.dtype()))});
+}
+
+void NodeContext::out(int i, Value value) {
+  if (failed() || !wants(i)) return;
+  names_.Set(node_.output(i), std::move(value));
+}
+
+std::vector<Value> NodeContext::Body(Scope& inner, const wire::GraphProto& graph,
+                                     const std::vector<Value>& inputs) {
+  Names names(names_, inner);
+  if (static_cast<size_t>(graph.input_size()) != inputs.size()) {
+    inner.Fail(absl::InvalidArgumentError(absl::StrCat("graph '", graph.name(), "' takes ",
+                                                       graph.input_size(), " inputs, but is given ",
+                                                       inputs.size())));
+    return {};
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    names.Set(graph.input(static_cast<int>(i)).name(), inputs[i]);
+  names.ReadGraph(graph);
+  std::vector<Value> results;
+  for (const wire::ValueInfoProto& output : graph.output())
+    results.push_back(names.Get(output.name()));
+  if (inner.failed()) results.clear();
+  return results;
+}
+
+}  // namespace gyre::onnx
