@@ -73,7 +73,7 @@ absl::StatusOr<OnnxModel> Import(const ModelProto& model, const OnnxImportOption
   return ImportOnnx(model.SerializeAsString(), Ops(), options);
 }
 
-absl::StatusOr<std::vector<Tensor>> Run(const ModelProto& model, const Feeds& feeds) {
+absl::StatusOr<std::vector<Tensor>> RunModel(const ModelProto& model, const Feeds& feeds) {
   absl::StatusOr<OnnxModel> imported = Import(model);
   if (!imported.ok()) return imported.status();
   auto session = Session::Create(imported->program);
@@ -99,7 +99,7 @@ ModelProto Sum() {
 }
 
 TEST(ImportOnnx, RunsByTheNamesOfTheModel) {
-  const auto outputs = Run(Sum(), {{"x:0", std::vector<float>{10, 20}}});
+  const auto outputs = RunModel(Sum(), {{"x:0", std::vector<float>{10, 20}}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(11, 22));
 }
@@ -136,14 +136,14 @@ ModelProto Powers() {
 }
 
 TEST(ImportOnnx, LoopsRunAsOftenAsTheyAreTold) {
-  const auto outputs = Run(Powers(), {{"n:0", int64_t{3}}, {"x:0", std::vector<float>{1, 1}}});
+  const auto outputs = RunModel(Powers(), {{"n:0", int64_t{3}}, {"x:0", std::vector<float>{1, 1}}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(8, 27));
   EXPECT_THAT((*outputs)[1].values<int64_t>(), ElementsAre(0, 1, 2));
 }
 
 TEST(ImportOnnx, LoopsMayEndBeforeTheyBegin) {
-  const auto outputs = Run(Powers(), {{"n:0", int64_t{0}}, {"x:0", std::vector<float>{1, 5}}});
+  const auto outputs = RunModel(Powers(), {{"n:0", int64_t{0}}, {"x:0", std::vector<float>{1, 5}}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(1, 5));
   EXPECT_EQ((*outputs)[1].shape(), Shape::Vector(0));
@@ -164,7 +164,7 @@ TEST(ImportOnnx, FunctionsOfTheModelTakeThePlaceOfTheirCalls) {
   NodeProto& call = AddNode(*model.mutable_graph(), "Twice", {"y"}, {"z"});
   call.set_domain("mine");
   model.mutable_graph()->add_output()->set_name("z");
-  const auto outputs = Run(model, {{"x:0", std::vector<float>{1, 1}}});
+  const auto outputs = RunModel(model, {{"x:0", std::vector<float>{1, 1}}});
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   EXPECT_THAT((*outputs)[1].values<float>(), ElementsAre(4, 6));
 }
