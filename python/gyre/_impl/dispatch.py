@@ -7,8 +7,16 @@ is called in its place, with the function itself in front of the arguments. Wher
 none, the function goes on as with all else.
 """
 
+from __future__ import annotations
+
 import functools
 import importlib
+
+TYPE_CHECKING = False  # type checkers take it for true
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Function = TypeVar("Function")
 
 # By the class of a composite, first ones first: the module to load for its functions.
 COMPOSITES: dict[type, str] = {}
@@ -60,7 +68,7 @@ def call_for(name: str, function, args, kwargs):
     return NotImplemented if found is None else found(function, *args, **kwargs)
 
 
-def takes_composites(function):
+def takes_composites(function: Function) -> Function:
     """The function, of which composites may have their own."""
     name = function.__name__
 

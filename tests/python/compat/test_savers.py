@@ -132,8 +132,10 @@ def test_without_variables(graph, tmp_path):
         tf.train.Saver(tf.global_variables(), defer_build=True)
     with pytest.raises(TypeError, match="saves variables"):
         tf.train.Saver({"a": tf.constant(1.0)})
+    with tf.Graph().as_default():
+        other = tf.Variable(1.0, name="v")
     with pytest.raises(ValueError, match="same name: v"):
-        tf.train.Saver([gyre.Variable(1.0, name="v"), tf.global_variables()[0]])
+        tf.train.Saver([other, tf.global_variables()[0]])
     with pytest.raises(NotImplementedError, match="version 2"):
         tf.train.Saver(write_version=1)
 

@@ -28,7 +28,7 @@ def test_slices_within_rows(part):
 
 
 def test_no_single_place_of_ragged_rows():
-    with pytest.raises(ValueError, match="slice them"):
+    with pytest.raises(ValueError, match="take slices"):
         gyre.ragged.constant(ROWS)[:, 0]
 
 
@@ -38,9 +38,9 @@ def test_concat():
     assert gyre.concat([rows, rows], -1).to_list() == [row + row for row in ROWS]
     assert gyre.concat([deep, deep[:, :1]], 1).to_list() == [row + row[:1] for row in DEEP]
     assert gyre.concat([deep, deep], 2).to_list() == [[i + i for i in row] for row in DEEP]
-    with pytest.raises(ValueError, match="out of range"):
+    with pytest.raises(ValueError, match="axis 2 is not in"):
         gyre.concat([rows, rows], 2)
-    with pytest.raises(ValueError, match="equally many ragged axes"):
+    with pytest.raises(ValueError, match="one known rank"):
         gyre.concat([rows, deep], 0)
 
 

@@ -22,8 +22,8 @@ def ragged_constant(
         f"row_splits_dtype={row_splits_dtype!r}",
         "row_splits are int64",
     )
-    rows = _listed(pylist)
     try:
+        rows = _listed(pylist, nest.Walk(pylist, False))
         scalars, depth = _depths(rows, nest.Walk(rows, False))
     except RecursionError:
         raise RecursionError("the lists are nested too deep, or contain themselves") from None
@@ -46,13 +46,14 @@ def _sizes(shape) -> list:
     return list(shape) if isinstance(shape, (list, tuple)) else [int(shape)]
 
 
-def _listed(rows):
+def _listed(rows, walk):
     """With arrays as lists."""
     if hasattr(rows, "tolist") and not isinstance(rows, _gyre.Tensor):
         return rows.tolist()
     if isinstance(rows, (list, tuple)):
+        walk.visit(rows)
         return (
-            [_listed(row) for row in rows]
+            [_listed(row, walk) for row in rows]
             if any(hasattr(row, "tolist") or isinstance(row, tuple) for row in rows)
             else list(rows)
         )

@@ -19,7 +19,7 @@ def compute_gradient(
     delta: float = 1e-3,
     init_targets=None,
     extra_feed_dict=None,
-):
+) -> tuple | list:
     """(the Jacobian of gradients, the one by differences) of tensor y by tensor x, with a row for
     each element of x and a column for each of y; of a list of xs, a list of such pairs. Runs in the
     default session.
