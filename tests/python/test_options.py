@@ -376,11 +376,9 @@ SPARSE = {"indices": [[0]], "values": [1.0], "dense_shape": [2]}
 REFUSED = {
     "stateless_uniform(alg)": lambda: gyre.random.stateless_uniform([2], [1, 2], alg="threefry"),
     "Generator.from_seed(alg)": lambda: gyre.random.Generator.from_seed(1, alg="threefry"),
-    "row_lengths(axis)": lambda: gyre.RaggedTensor.from_row_splits([1, 2], [0, 2]).row_lengths(
-        axis=2
+    "RaggedTensor.from_tensor(row_splits_dtype)": lambda: gyre.RaggedTensor.from_tensor(
+        [[1]], row_splits_dtype="int32"
     ),
-    "ragged.constant(ragged_rank)": lambda: gyre.ragged.constant([[[1]]], ragged_rank=1),
-    "ragged.constant(inner_shape)": lambda: gyre.ragged.constant([[[1]]], inner_shape=[1]),
     "ragged.constant(row_splits_dtype)": lambda: gyre.ragged.constant(
         [[1]], row_splits_dtype="int32"
     ),

@@ -129,7 +129,11 @@ class RaggedTensor(Operators):
         """The rows of a tensor. lengths: of each row its first lengths[i] elements; a list of such
         vectors, for several axes. padding: without what each row ends with that equals it.
         ragged_rank: how many axes become ragged. ValueError where these contradict each other."""
-        del row_splits_dtype
+        refuse(
+            row_splits_dtype is not None and _gyre.as_dtype(row_splits_dtype) != INT64,
+            f"row_splits_dtype={row_splits_dtype!r}",
+            "row_splits are int64",
+        )
         tensor = _gyre.convert(tensor)
         if tensor._dims is None:
             raise ValueError("from_tensor takes a tensor of known rank")
@@ -234,6 +238,9 @@ class RaggedTensor(Operators):
             return lengths_of(self)
         if isinstance(self.values, RaggedTensor):
             return self.with_values(self.values.row_lengths(axis - 1))
+        rank = None if self.values._dims is None else 1 + len(self.values._dims)
+        if axis < 0 or (rank is not None and axis >= rank):
+            raise ValueError(f"row_lengths: axis {axis} is not one of a tensor of rank {rank}")
         shape = op("Shape", self.values, out_type=INT64)
         return self.with_values(op("BroadcastTo", shape[axis - 1], shape[: axis - 1]))
 

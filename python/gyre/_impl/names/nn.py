@@ -39,7 +39,7 @@ _QUANTIZATION = (
     "fake_quant_with_min_max_vars_gradient",
     "fake_quant_with_min_max_vars_per_channel_gradient",
 )
-_MOMENTS = (
+_STATISTICS = (
     "sufficient_statistics",
     "normalize_moments",
     "weighted_moments",
@@ -53,9 +53,9 @@ NAMES = {
     **{f"nn.{name}": f"{_M}reductions:{name}" for name in ("top_k", "in_top_k")},
     **{f"nn.{name}": f"{_N}convolutions:{name}" for name in _CONVOLUTIONS},
     **{f"nn.{name}": f"{_N}pooling:{name}" for name in _POOLINGS},
-    **{f"nn.{name}": f"{_N}moments:{name}" for name in _MOMENTS},
+    **{f"nn.{name}": f"{_N}statistics:{name}" for name in _STATISTICS},
     **{
-        f"math.{name}": f"{_N}moments:{name}"
+        f"math.{name}": f"{_N}statistics:{name}"
         for name in ("is_non_decreasing", "is_strictly_increasing", "reciprocal_no_nan")
     },
     **{f"quantization.{name}": f"{_M}quantization:{name}" for name in _QUANTIZATION},
