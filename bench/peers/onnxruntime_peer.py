@@ -10,9 +10,9 @@ import os
 
 import numpy as np
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
 
 import values as v
+from onnx import TensorProto, helper, numpy_helper
 from values import Case
 
 VERSION = onnxruntime.__version__

@@ -137,7 +137,8 @@ def check_layering(root):
 
 
 def check_protobuf_stays_with_files(root):
-    """Only src/{graphdef,onnx,wire,bundle,cluster} include protobuf, cluster gRPC, compiled LLVM."""
+    """Only src/{graphdef,onnx,wire,bundle,cluster} include protobuf, cluster gRPC;
+    compiled LLVM."""
     homes = {
         r"google/protobuf|\.pb\.h$": ("graphdef", "onnx", "wire", "bundle", "cluster"),
         r"^grpc": ("cluster",),

@@ -14,13 +14,14 @@ import importlib
 
 TYPE_CHECKING = False  # type checkers take it for true
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from collections.abc import Callable
+    from typing import Any, TypeVar
 
-    Function = TypeVar("Function")
+    Function = TypeVar("Function", bound=Callable)
 
 # By the class of a composite, first ones first: the module to load for its functions.
 COMPOSITES: dict[type, str] = {}
-_FUNCTIONS: dict[tuple[type, str], object] = {}
+_FUNCTIONS: dict[tuple[type, str], Any] = {}
 
 
 def composite(module: str):
@@ -73,11 +74,11 @@ def takes_composites(function: Function) -> Function:
     name = function.__name__
 
     @functools.wraps(function)
-    def either(*args, **kwargs):
+    def either(*args, **kwargs) -> Any:
         if COMPOSITES:
             result = call_for(name, function, args, kwargs)
             if result is not NotImplemented:
                 return result
         return function(*args, **kwargs)
 
-    return either
+    return either  # pyright: ignore[reportReturnType]

@@ -350,9 +350,9 @@ struct ToVariantGradKernel {
         return absl::InvalidArgumentError(absl::StrCat(
             "encoded_ragged_grad must hold ragged tensors, not a ", object->type_name()));
       }
-      int64_t width = 1;
-      for (int d = 1; d < shape.rank(); ++d) width *= shape.dim(d);
-      GYRE_ASSIGN_OR_RETURN(const Shape flat, Shape::Make({rows, width}));
+      Dims of_rows(shape.dims().begin(), shape.dims().end());
+      if (!of_rows.empty()) of_rows[0] = rows;
+      GYRE_ASSIGN_OR_RETURN(const Shape flat, Shape::Make(std::move(of_rows)));
       GYRE_ASSIGN_OR_RETURN(Tensor zeros,
                             ctx.AllocateZeros(dtype, Shape::Vector(flat.num_elements())));
       parts.push_back(std::move(zeros));
@@ -366,7 +366,8 @@ struct ToVariantGradKernel {
       for (size_t i = 0; i < objects.size(); ++i) {
         int64_t rows = 0;
         if (i + 1 < splits.size()) {
-          rows = static_cast<int64_t>(splits[i + 1]) - static_cast<int64_t>(splits[i]);
+          const int64_t begin = splits[i], end = splits[i + 1];
+          rows = begin < 0 || end < begin ? -1 : end - begin;
         }
         if (rows < 0 || (!objects[i] && i + 1 >= splits.size())) {
           return absl::InvalidArgumentError(

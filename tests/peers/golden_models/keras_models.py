@@ -1,8 +1,9 @@
 """A U-Net of Keras's layers, with Keras's optimizer."""
 
-import keras
 import numpy as np
 import tensorflow as tf
+
+import keras
 
 from .base import Golden, spec
 

@@ -2,9 +2,10 @@
 
 import pathlib
 
-import gyre
 import numpy as np
 import pytest
+
+import gyre
 
 CASES = pathlib.Path(__file__).parents[2] / "golden_onnx"
 

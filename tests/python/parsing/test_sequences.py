@@ -4,7 +4,6 @@ import pytest
 
 import gyre
 
-
 # n: 3, w: ["x", "y"]; t: [[1, 2], [3]], d: [[1, 2], [3, 4]]. And n: 4; t: [[]], d: [[5, 6]],
 # e: [["q"], ["r", "s"]].
 FIRST = bytes.fromhex(

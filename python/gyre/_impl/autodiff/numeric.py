@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gyre._impl.annotations import Any
 from gyre._impl.autodiff.tape import GradientTape, UnconnectedGradients
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import convert_to_tensor
@@ -43,9 +44,9 @@ def _result(f, sources):
     return result
 
 
-def _reals(array: np.ndarray) -> np.ndarray:
+def _reals(array: Any) -> Any:
     """The elements of an array as a vector of real numbers: a view where it is contiguous."""
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if np.iscomplexobj(flat) else flat
 
 
@@ -54,7 +55,7 @@ def _by_tape(f, sources: list, place: int) -> np.ndarray:
     with GradientTape(persistent=True) as tape:
         tape.watch(x)
         y = _result(f, sources)
-    shape = tuple(y.shape)
+    shape: Any = tuple(y.shape)
     jacobian = np.zeros((_reals(y.numpy()).size, _reals(x.numpy()).size), _real_type(x))
     for row in range(jacobian.shape[0]):
         weight = np.zeros(shape, y.dtype.as_numpy_dtype)

@@ -143,7 +143,7 @@ class RaggedTensor(Operators):
             isinstance(one, (list, tuple, _gyre.Tensor)) and getattr(one, "_dims", None) != ()
             for one in lengths
         )
-        levels = list(lengths) if nested else None
+        levels: list | None = list(lengths or ()) if nested else None
         ragged_rank = len(levels) if levels else ragged_rank
         if not 0 < ragged_rank < len(tensor._dims):
             raise ValueError(
@@ -341,10 +341,6 @@ class RaggedTensor(Operators):
         rows = _gyre.execute("GatherV2", [st_input.indices, 0, 1])[0]
         return cls.from_value_rowids(st_input.values, rows, st_input.dense_shape[0], validate=False)
 
-    def _gyre_concat(self, values, axis):
-        """It among others, joined along an axis."""
-        return ragged_indexing.concat(list(values), axis, self)
-
     def __gyre_tensor__(self):
         """No tensor by itself: rows may have different lengths."""
         raise ValueError("a RaggedTensor becomes a tensor by to_tensor(), which fills its rows up")
@@ -397,7 +393,7 @@ class RaggedTensor(Operators):
         return [inner[a:b] for a, b in itertools.pairwise(splits)]
 
     @property
-    def _type_spec(self) -> RaggedTensorSpec:
+    def _type_spec(self) -> TypeSpec:
         return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank)
 
     @staticmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.composites.composite import INT64, to_int64
 from gyre._impl.composites.ragged_rows import (
     Rows,
@@ -126,7 +127,7 @@ def rows_between(x: Rows, begin, end) -> Rows:
     return type(x)(inner, splits - first)
 
 
-def _sliced(x: Rows, key: slice) -> Rows:
+def _sliced(x: Rows, key: slice) -> Any:
     """Rows by a slice."""
     if key == _ALL:
         return x

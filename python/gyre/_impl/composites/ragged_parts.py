@@ -85,7 +85,7 @@ def stack_dynamic_partitions(
     )
 
 
-def with_ragged_rank(x, rank: int):
+def with_ragged_rank(x, rank: int) -> Any:
     """A tensor or a ragged one with so many ragged axes at least."""
     own = x.ragged_rank if isinstance(x, RaggedTensor) else 0
     if own >= rank:
@@ -95,7 +95,7 @@ def with_ragged_rank(x, rank: int):
     return x.with_flat_values(RaggedTensor.from_tensor(x.flat_values, ragged_rank=rank - own))
 
 
-def boolean_mask(data, mask, name: str | None = None) -> Any:
+def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     """What is true in `mask`, whose axes are the first ones of the data, is kept: the last of these
     axes becomes ragged, if there are several."""
     if not isinstance(mask, RaggedTensor):
@@ -170,7 +170,7 @@ def stack(values, axis: int = 0, name: str | None = None) -> Any:
 
 
 def _known_rank(values: list) -> int:
-    ranks = {rank_of(one) for one in values}
+    ranks: set[Any] = {rank_of(one) for one in values}
     if None in ranks or len(ranks) != 1:
         raise ValueError("tensors that are joined must be of one known rank")
     return ranks.pop()

@@ -101,13 +101,13 @@ def with_innermost(x: Rows, values):
     return with_splits(values, all_splits(x), x)
 
 
-def rank_of(x) -> int | None:
-    """The number of axes, where it is known."""
+def rank_of(x) -> Any:
+    """The number of axes, an int; None where it is not known."""
     dims = innermost(x)._dims
     return None if dims is None else len(all_splits(x)) + len(dims)
 
 
-def take(x, places):
+def take(x, places) -> Any:
     """Rows of a tensor or a ragged one, by number, which is a vector of int64."""
     if not isinstance(x, Rows):
         return op("GatherV2", x, places, 0)

@@ -24,7 +24,8 @@ def _types(Tout):
 def _pack(outputs, structure):
     if structure is None or isinstance(structure, (list, tuple)) and not structure:
         if session_graphs.is_built():
-            return _gyre.current_graph().last_operation()
+            graph: Any = _gyre.current_graph()
+            return graph.last_operation()
         return structure
     if not isinstance(structure, (list, tuple, dict, TypeSpec)):
         return outputs[0]

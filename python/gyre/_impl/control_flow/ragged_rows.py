@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.ragged_variants import (
     VARIANT,
@@ -78,7 +79,7 @@ def _specs_of(result, signature) -> list:
     ]
 
 
-def _one(leaf, spec):
+def _one(leaf: Any, spec):
     """A leaf of the result as what is stacked."""
     if not is_ragged(spec):
         if isinstance(leaf, RaggedTensor):
@@ -87,6 +88,6 @@ def _one(leaf, spec):
     rank = leaf.ragged_rank if isinstance(leaf, RaggedTensor) else 0
     if rank != spec.ragged_rank or leaf.dtype != spec.dtype:
         raise TypeError(f"fn returns {type_spec_from_value(leaf)} where {spec} is asked for")
-    if rank == 0 and leaf._dims == ():
+    if rank == 0 and getattr(leaf, "_dims", None) == ():
         raise TypeError(f"fn returns a scalar where {spec} is asked for: give fn_output_signature")
     return encoded(leaf)

@@ -1,5 +1,6 @@
 """TensorArray: tensors of one dtype by index, each written once and read, or taken all at once."""
 
+import operator
 import warnings
 from typing import Any
 
@@ -65,8 +66,9 @@ class TensorArray:
             self._values = [None] * int(size if size is not None else 0)
             self._cleared = set()
         else:
+            static: Any = size
             if hasattr(size, "__index__") and not isinstance(size, _gyre.Tensor):
-                self._count = None if dynamic_size else int(size)
+                self._count = None if dynamic_size else operator.index(static)
             self._flow = _gyre.execute(
                 "TensorListReserve",
                 [self._shape(), _int32(0 if size is None else size)],

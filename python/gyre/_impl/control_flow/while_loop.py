@@ -235,7 +235,7 @@ def _require_kind(spec, value) -> None:
 def _invariants(shapes, layout):
     flat = []
 
-    def walk(part, like):
+    def walk(part: Any, like):
         if like is None:
             return
         if isinstance(part, TypeSpec) and not nest.is_nested(like):
@@ -248,12 +248,13 @@ def _invariants(shapes, layout):
             flat.extend(dims_of_parts(part, like))
             return
         if hasattr(part, "shape") and not hasattr(part, "as_list"):
-            part = part.shape  # a TensorSpec
+            part = getattr(part, "shape", None)  # of a TensorSpec
         if not nest.is_nested(like) or hasattr(part, "as_list"):
             flat.append(as_dims(part))
             return
         children = nest._kind_of(like, False).items(like)
-        parts = [part[key] for key in sorted(part)] if isinstance(part, dict) else list(part)
+        given: Any = part
+        parts = [given[key] for key in sorted(given)] if isinstance(part, dict) else list(given)
         if len(parts) != len(children):
             raise ValueError(
                 f"shape_invariants must be structured as loop_vars: {len(parts)} shapes for "

@@ -4,6 +4,7 @@ import itertools
 
 from gyre import _gyre
 from gyre._impl import nest
+from gyre._impl.annotations import Any
 from gyre._impl.composites import ragged_rows
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.ragged_variants import spec_of_rows
@@ -67,7 +68,7 @@ class Rows(Source):
                     "from_tensor_slices needs tensors of at least one dimension: a "
                     "scalar has no rows"
                 )
-        counts = {ragged_rows.known_count(t) for t in flat} - {None}
+        counts: set[Any] = {ragged_rows.known_count(t) for t in flat} - {None}
         if len(counts) > 1:
             raise ValueError(f"the tensors must have equally many rows, but have {sorted(counts)}")
         spec = nest.map_structure(_spec_of_rows, self._tensors)

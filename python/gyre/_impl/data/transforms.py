@@ -295,9 +295,12 @@ class Batch(Source):
             return elements.refined(element, self.element_spec), state
         size = int64(self._size)
         capacity = call("Cast", size, DstT=_gyre.as_dtype("int32"))
+        leaves: list[Any] = [
+            TensorSpec([], VARIANT) if is_ragged(one) else one for one in self._specs
+        ]
         rows = [
             TensorArray(leaf.dtype, capacity, dynamic_size=True, element_shape=leaf._dims)
-            for leaf in (TensorSpec([], VARIANT) if is_ragged(one) else one for one in self._specs)
+            for leaf in leaves
         ]
 
         def step(count, more, state, rows):

@@ -5,6 +5,7 @@ import types
 
 from gyre import _gyre
 from gyre._impl import errors, nest
+from gyre._impl.annotations import Any
 from gyre._impl.autodiff import calls, tape
 from gyre._impl.autodiff.backprop import is_differentiable
 from gyre._impl.autograph import calls as conversion
@@ -163,18 +164,23 @@ class ConcreteFunction(ConcreteMembers):
         """Adds a call to the current graph, with these in the place of the captured inputs."""
         return self._pack(self.replay([*tensors, *captured]))
 
+    @staticmethod
+    def _asked(graph: Any, value: Any) -> list:
+        return graph.captured_late(value)
+
     def _captures(self) -> list:
         """What it uses of outside. Values that it asks for are those of this call; within a
         function that is being traced, of its calls."""
         if not self._asks:
             return self._captured
-        graph = _gyre.current_graph()
+        graph: Any = _gyre.current_graph()
         if not isinstance(graph, FunctionGraph):
             return self.captured_inputs
+        captures: list[Any] = self._captured
         return [
             tensor
-            for value in self._captured
-            for tensor in (graph.captured_late(value) if callable(value) else [value])
+            for value in captures
+            for tensor in (self._asked(graph, value) if callable(value) else [value])
         ]
 
     def run_tuple(self, tensors):

@@ -141,7 +141,7 @@ class ConcreteMembers(_gyre.QuietCallable):
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """What it takes and returns, for people: one line, or (verbose) one per argument."""
-        kind = self.function_type
+        kind: Any = self.function_type
         told = [(p, _told(p.type_constraint)) for p in kind.parameters.values()]
         if not verbose:
             return f"({', '.join(f'{p.name}: {text}' for p, text in told)}) -> {_told(kind.output)}"

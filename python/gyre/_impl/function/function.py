@@ -353,7 +353,7 @@ class Function(FunctionMembers):
             self.name,
             self.input_signature,
             self.autograph,
-            self.reduce_retracing,
+            bool(self.reduce_retracing),
             self.memory,
             self.compile,
             owner=instance,

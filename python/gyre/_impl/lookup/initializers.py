@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.dtypes import DTypeLike
 
@@ -101,7 +102,8 @@ class TextFileInitializer(TableInitializerBase):
     def path(self) -> str:
         """Of the file."""
         if isinstance(self._filename, _gyre.Tensor):
-            return os.fsdecode(self._filename.numpy())
+            name: Any = self._filename.numpy()
+            return os.fsdecode(name)
         return self._filename
 
     @property

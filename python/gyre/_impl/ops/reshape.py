@@ -95,9 +95,6 @@ def concat(values: TensorLike, axis: TensorLike, name: str | None = None) -> Ten
     """Tensors joined along an axis; all other sizes are equal. Rows of ragged ones may differ."""
     if not isinstance(values, (list, tuple)):
         values = [values]
-    ragged = next((value for value in values if hasattr(value, "_gyre_concat")), None)
-    if ragged is not None:
-        return ragged._gyre_concat(values, axis)
     if len(values) == 1:
         return identity(values[0], name)
     return call_list("ConcatV2", values, axis, name=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.composites import ragged_parts
 from gyre._impl.composites.composite import to_int64
 from gyre._impl.composites.ragged import RaggedTensor
@@ -23,7 +24,7 @@ from gyre._impl.dispatch import for_function
 from gyre._impl.ops import table
 
 
-def _indices_of(value):
+def _indices_of(value) -> Any:
     if isinstance(value, RaggedTensor):
         return value.with_flat_values(to_int64(value.flat_values))
     return to_int64(_gyre.convert(value))

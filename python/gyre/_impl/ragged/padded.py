@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gyre._impl.annotations import Any
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.ragged_rows import count_of, count_to, op, rank_of
 from gyre._impl.dispatch import for_function
@@ -9,8 +10,11 @@ from gyre._impl.dispatch import for_function
 
 def like_rows(dense, x: RaggedTensor) -> RaggedTensor:
     """Of a tensor with x's shape, filled up, what stands in x's rows."""
-    places = RaggedTensor.to_sparse(x.with_flat_values(count_to(count_of(x.flat_values)))).indices
-    return x.with_flat_values(op("GatherNd", dense, places))
+    numbered: Any = x.with_flat_values(count_to(count_of(x.flat_values)))
+    result: Any = x.with_flat_values(
+        op("GatherNd", dense, RaggedTensor.to_sparse(numbered).indices)
+    )
+    return result
 
 
 @for_function(RaggedTensor, "cumsum")
@@ -74,4 +78,5 @@ def _lengths(x, is_turned: bool, axis: int):
         raise NotImplementedError("matmul takes ragged tensors of rank 3")
     if at == 1:
         return x.row_lengths()
-    return op("Max", x.row_lengths(2).to_tensor(), [1])
+    columns: Any = x.row_lengths(2)
+    return op("Max", columns.to_tensor(), [1])

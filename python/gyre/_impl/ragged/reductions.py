@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.composites.composite import INT64
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.ragged_indexing import with_axis
@@ -26,8 +27,8 @@ _SEGMENTS = {
 _LEAST = float("-inf")
 
 
-def axes_of(x: RaggedTensor, axis) -> list[int] | None:
-    """Axes, from the last one to the first; None: all."""
+def axes_of(x: RaggedTensor, axis) -> Any:
+    """A list of axes, from the last one to the first; None: all."""
     if axis is None:
         return None
     known = static_value(axis)
@@ -163,9 +164,9 @@ def reduce_logsumexp(function, input_tensor, axis=None, keepdims=False, name=Non
     if axes and 0 in axes and len(axes) < rank_of(input_tensor):
         return _by_padding(function, input_tensor, axes, keepdims)
     axes = list(range(rank_of(input_tensor))) if axes is None else axes
-    shift = _map(_finite_largest(input_tensor, axes), lambda x: op("StopGradient", x))
+    shift: Any = _map(_finite_largest(input_tensor, axes), lambda x: op("StopGradient", x))
     powers = applied(lambda x, most: op("Exp", x - most), input_tensor, shift)
-    total = _map(reduce(table.reduce_sum, powers, axes, True), lambda x: op("Log", x))
+    total: Any = _map(reduce(table.reduce_sum, powers, axes, True), lambda x: op("Log", x))
     whole = (
         applied(lambda a, b: a + b, total, shift)
         if isinstance(total, RaggedTensor)

@@ -10,6 +10,7 @@ import keyword
 
 from gyre import _gyre
 from gyre._impl import session_graphs
+from gyre._impl.annotations import Any
 from gyre._impl.raw.functional import with_functions
 
 
@@ -101,7 +102,8 @@ def make(op: str):
 
     def pack(results: list, given: dict):
         if not outputs:
-            return _gyre.current_graph().last_operation() if session_graphs.is_built() else None
+            graph: Any = _gyre.current_graph()
+            return graph.last_operation() if session_graphs.is_built() else None
         items, at = [], 0
         lists = [o for o in outputs if _is_list(o)]
         for output in outputs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gyre import _gyre
+from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.gradients import gradients
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.graphs.default_session import session_for
@@ -76,9 +77,9 @@ def compute_gradient_error(
     return max((float(np.fabs(a - b).max()) for a, b in pairs if a.size), default=0.0)
 
 
-def _reals(array: np.ndarray) -> np.ndarray:
+def _reals(array: Any) -> Any:
     """The elements of an array as a vector of real numbers."""
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat: Any = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if np.iscomplexobj(flat) else flat
 
 
