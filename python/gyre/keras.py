@@ -12,10 +12,12 @@ from gyre._keras import aliases, hook
 
 
 def _load():
-    if "keras" not in sys.modules:
-        os.environ["KERAS_BACKEND"] = hook.NAME
     hook.install()
+    before = os.environ.get("KERAS_BACKEND")
     try:
+        if "keras" not in sys.modules:
+            hook.choose()
+            os.environ["KERAS_BACKEND"] = hook.NAME  # Keras reads it when it is imported
         keras = importlib.import_module("keras")
     except ModuleNotFoundError as error:
         if error.name != "keras":
@@ -23,6 +25,11 @@ def _load():
         raise ModuleNotFoundError(
             "gyre.keras is Keras 3, which is not installed: pip install 'gyre[keras]'", name="keras"
         ) from None
+    finally:  # other processes that this one starts choose for themselves
+        if before is None:
+            os.environ.pop("KERAS_BACKEND", None)
+        else:
+            os.environ["KERAS_BACKEND"] = before
     used = keras.config.backend()
     if used != hook.NAME:
         raise ImportError(

@@ -76,12 +76,26 @@ class _Finder(importlib.abc.MetaPathFinder):
     """Finds the modules of Keras that choose a backend."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname not in CHOICES or os.environ.get("KERAS_BACKEND") != NAME:
+        if fullname not in CHOICES or not is_chosen():
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             spec.loader = _Loader(fullname, spec.loader.path)
         return spec
+
+
+_chosen = False
+
+
+def choose():
+    """From now on Keras is to take the backend in this process, whatever the environment says."""
+    global _chosen
+    _chosen = True
+
+
+def is_chosen() -> bool:
+    """Whether Keras is to take the backend."""
+    return _chosen or os.environ.get("KERAS_BACKEND") == NAME
 
 
 def install():

@@ -38,6 +38,15 @@ print(keras.backend.backend(), "tensorflow" in sys.modules)
     assert run(program) == "gyre False"
 
 
+def test_other_processes_choose_for_themselves():
+    program = """
+import os
+import gyre.keras
+print(os.environ.get("KERAS_BACKEND"))
+"""
+    assert run(program) == "None"
+
+
 def test_the_environment_names_it():
     program = """
 from gyre._keras import hook

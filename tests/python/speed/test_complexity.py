@@ -172,7 +172,7 @@ def test_conversion_of_twenty_lines_takes_less_than_20_ms():
         "        else:",
         "            x = x + 1",
     ] + ["    x = x * 2 + n"] * 15
-    assert fastest(converting(lines), 10) < 0.02
+    assert fastest(converting(lines), 30) < 0.02
 
 
 # ---- Loops
