@@ -3,7 +3,7 @@
 import math
 
 from gyre import _gyre
-from gyre._impl import session_graphs
+from gyre._impl import facade
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -115,7 +115,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     return _gyre.convert(value, dtype) if dtype is not None else _gyre.convert(value)
 
 
-@session_graphs.has_form("graphs.constant:constant")
+@facade.has_form("graphs.constant:constant")
 def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     """A tensor of a Python value or numpy array; `shape` reshapes it, or repeats a scalar.
 

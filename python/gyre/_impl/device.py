@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 
 from gyre import _gyre
-from gyre._impl import session_graphs
+from gyre._impl import facade
 
 
 class _Scopes(threading.local):
@@ -20,7 +20,7 @@ class _Scopes(threading.local):
 _scopes = _Scopes()
 
 
-@session_graphs.has_form("graphs.graph:device")
+@facade.has_form("graphs.graph:device")
 def device(device_name: str | None) -> AbstractContextManager[object]:
     """A context: nodes of a graph made within it ask for this device, and so do the nodes that
     stand for a Variable made within it. What runs at once runs on the CPU, whatever it asks for.
@@ -58,7 +58,7 @@ def device_in_scope() -> str:
     return _scopes.device and _gyre.device_here(_scopes.device)
 
 
-@session_graphs.has_form("graphs.graph:name_scope")
+@facade.has_form("graphs.graph:name_scope")
 @contextlib.contextmanager
 def name_scope(name: str) -> Iterator[str]:
     """A context: names of nodes and variables made within it begin with this one. It gives the

@@ -1,9 +1,20 @@
-"""Finds public names where they are defined, when they are first asked for."""
+"""Finds public names where they are defined, when they are first asked for; also where a function
+has another form while the graph of a session is built."""
 
+from __future__ import annotations
+
+import functools
 import importlib
 import os
 import sys
 import types
+from collections.abc import Callable
+
+from gyre import _gyre
+
+TYPE_CHECKING = False  # type checkers take it for true
+if TYPE_CHECKING:
+    from typing import Any
 
 _NAMES: dict[str, str] = {}
 # Namespaces that are modules of their own.
@@ -148,3 +159,41 @@ def install(module: types.ModuleType) -> None:
             if prefix not in PACKAGES and prefix not in names():
                 _make(prefix)
     importlib.import_module("gyre._impl.setup")
+
+
+def builds_session() -> bool:
+    """Whether operations are added to the graph of a session, rather than run or traced."""
+    return getattr(_gyre.current_graph(), "building_function", True) is False
+
+
+@functools.cache
+def form(place: str) -> Any:
+    """What stands at "module:name" of the package: it is loaded by who builds such a graph."""
+    return resolve("gyre._impl." + place)
+
+
+def makes_operation(function):
+    """A decorator: where the graph of a session is built, the function returns the operation that
+    it adds, in place of nothing."""
+
+    @functools.wraps(function)
+    def choose(*args, **kwargs):
+        if builds_session():
+            return form("compat.v1.asserts:operation")(function)(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return choose
+
+
+def has_form(place: str) -> Callable[..., Any]:
+    """A decorator: where the graph of a session is built, what stands at `place` is called in
+    place of the function. It takes the same arguments."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def choose(*args, **kwargs):
+            return (form(place) if builds_session() else function)(*args, **kwargs)
+
+        return choose
+
+    return decorate

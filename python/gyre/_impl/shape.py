@@ -1,9 +1,121 @@
-"""TensorShape: what is known of a shape."""
+"""TensorShape: what is known of a shape. Dimension: what is known of one size."""
 
+from __future__ import annotations
+
+import operator
 from collections.abc import Iterable, Iterator
 
 from gyre import _gyre
-from gyre._impl.dimension import Dimension
+
+
+class Dimension:
+    """One size of a shape. `value` is a number, or None: unknown.
+
+    Arithmetic with an unknown size is unknown, and so are comparisons: None.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value):
+        if isinstance(value, Dimension):
+            value = value._value
+        self._value = None if value is None else int(value.__index__())
+        if self._value is not None and self._value < 0:
+            raise ValueError(f"Dimension {self._value} must be >= 0")
+
+    @property
+    def value(self) -> int | None:
+        """The number; None if unknown."""
+        return self._value
+
+    def is_compatible_with(self, other) -> bool:
+        """Whether both may be the same number."""
+        other = Dimension(other)
+        return self._value is None or other._value is None or self._value == other._value
+
+    def assert_is_compatible_with(self, other) -> None:
+        """ValueError unless both may be the same number."""
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible")
+
+    def merge_with(self, other) -> Dimension:
+        """What is known of either. ValueError if they contradict each other."""
+        self.assert_is_compatible_with(other)
+        return Dimension(other) if self._value is None else self
+
+    def __index__(self) -> int:
+        if self._value is None:
+            raise TypeError("the size of this dimension is not known while the graph is built")
+        return self._value
+
+    __int__ = __index__
+
+    def __eq__(self, other):
+        try:
+            other = Dimension(other)
+        except (TypeError, ValueError, AttributeError):
+            return NotImplemented
+        if self._value is None or other._value is None:
+            return None
+        return self._value == other._value
+
+    def __ne__(self, other):
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented or equal is None else not equal
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __str__(self) -> str:
+        return "?" if self._value is None else str(self._value)
+
+    def __repr__(self) -> str:
+        return f"Dimension({self._value})"
+
+
+def _known_alone(function):
+    """A method of two sizes; None unless both are known."""
+
+    def method(self, other):
+        try:
+            other = Dimension(other)
+        except (TypeError, AttributeError):
+            return NotImplemented
+        known = self._value is not None and other._value is not None
+        return function(self._value, other._value) if known else None
+
+    return method
+
+
+def _arithmetic(function):
+    compute = _known_alone(function)
+
+    def method(self, other):
+        value = compute(self, other)
+        return value if value is NotImplemented else Dimension(value)
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
+    _function = getattr(operator, _name)
+    setattr(Dimension, f"__{_name}__", _arithmetic(_function))
+    setattr(Dimension, f"__r{_name}__", _arithmetic(lambda a, b, f=_function: f(b, a)))
+for _name in ("lt", "le", "gt", "ge"):
+    setattr(Dimension, f"__{_name}__", _known_alone(getattr(operator, _name)))
+
+
+def dimension_value(dimension) -> int | None:
+    """The number of a Dimension; everything else as it is."""
+    return dimension.value if isinstance(dimension, Dimension) else dimension
+
+
+def dimension_at_index(shape, index) -> Dimension:
+    """Item `index` of a shape as a Dimension; an unknown one if the rank is unknown."""
+    return Dimension(None if shape.rank is None else shape._dims[index])
 
 
 def as_dims(shape) -> tuple[int | None, ...] | None:
@@ -118,7 +230,7 @@ class TensorShape:
             return False
         return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
 
-    def merge_with(self, other) -> "TensorShape":
+    def merge_with(self, other) -> TensorShape:
         """What both know, together. ValueError if they contradict each other."""
         other = TensorShape(other)
         self.assert_is_compatible_with(other)
@@ -130,7 +242,7 @@ class TensorShape:
             [b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)]
         )
 
-    def most_specific_compatible_shape(self, other) -> "TensorShape":
+    def most_specific_compatible_shape(self, other) -> TensorShape:
         """The most specific shape that both are instances of."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
@@ -139,25 +251,25 @@ class TensorShape:
             [a if a == b else None for a, b in zip(self._dims, other._dims, strict=True)]
         )
 
-    def most_specific_common_supertype(self, others) -> "TensorShape":
+    def most_specific_common_supertype(self, others) -> TensorShape:
         """The most specific shape that this one and all others are instances of."""
         result = self
         for other in others:
             result = result.most_specific_compatible_shape(other)
         return result
 
-    def concatenate(self, other) -> "TensorShape":
+    def concatenate(self, other) -> TensorShape:
         """The sizes of this shape, followed by those of the other."""
         other = TensorShape(other)
         if self._dims is None or other._dims is None:
             return TensorShape(None)
         return TensorShape(self._dims + other._dims)
 
-    def with_rank(self, rank: int) -> "TensorShape":
+    def with_rank(self, rank: int) -> TensorShape:
         """This shape, known to have so many dimensions. ValueError if it has not."""
         return self.merge_with([None] * rank)
 
-    def with_rank_at_least(self, rank: int) -> "TensorShape":
+    def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape. ValueError if it has fewer dimensions."""
         if self._dims is not None and len(self._dims) < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}.")
@@ -186,10 +298,10 @@ class TensorShape:
             return TensorShape(self._dims[key])
         return self._dims[key] if _sizes["class"] is None else _sizes["class"](self._dims[key])
 
-    def __add__(self, other) -> "TensorShape":
+    def __add__(self, other) -> TensorShape:
         return self.concatenate(other)
 
-    def __radd__(self, other) -> "TensorShape":
+    def __radd__(self, other) -> TensorShape:
         return TensorShape(other).concatenate(self)
 
     def __eq__(self, other) -> bool:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from gyre import _gyre
-from gyre._impl import session_graphs
+from gyre._impl import facade
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import call, constant, convert_to_tensor, is_value
@@ -56,9 +56,9 @@ class _Creating(type):
     session it is one of those that sessions keep."""
 
     def __call__(cls, *args, **kwargs):
-        if cls is Variable and session_graphs.is_built():
+        if cls is Variable and facade.builds_session():
             kwargs.update(zip(_PARAMETERS, args, strict=False))
-            return session_graphs.form("compat.v1.variable:Variable")(**kwargs, use_resource=True)
+            return facade.form("compat.v1.variable:Variable")(**kwargs, use_resource=True)
         stack = getattr(_creators, "stack", None)
         if not stack:
             return super().__call__(*args, **kwargs)

@@ -4,7 +4,7 @@ import collections
 import dataclasses
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gyre import nest
@@ -32,7 +32,6 @@ structures = st.recursive(
 
 
 @given(structures)
-@settings(suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 def test_pack_is_the_inverse_of_flatten(structure):
     assert nest.pack_sequence_as(structure, nest.flatten(structure)) == structure
 

@@ -172,7 +172,7 @@ def test_conversion_of_twenty_lines_takes_less_than_20_ms():
         "        else:",
         "            x = x + 1",
     ] + ["    x = x * 2 + n"] * 15
-    assert fastest(converting(lines), 30) < 0.02
+    assert fastest(converting(lines), 10) < 0.02
 
 
 # ---- Loops
@@ -263,5 +263,5 @@ def test_import_takes_along_nothing_heavy():
         if name.startswith("gyre._impl.") and not name.startswith("gyre._impl.names")
     }
     assert (
-        len({name for name in own if not any(other.startswith(name + ".") for other in own)}) <= 12
+        len({name for name in own if not any(other.startswith(name + ".") for other in own)}) <= 10
     )

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 
 from gyre import _gyre
-from gyre._impl import session_graphs
+from gyre._impl import facade
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import backprop, jacobians
 from gyre._impl.autodiff.tape import ForwardAccumulator, UnconnectedGradients, flat, packed
@@ -39,8 +39,8 @@ def gradients(
     grad_ys: one weight per y, of its shape. stop_gradients: tensors that count as constants.
     RuntimeError outside of graphs, where tapes do it.
     """
-    if session_graphs.is_built():
-        return session_graphs.form("compat.v1.gradients:gradients")(
+    if facade.builds_session():
+        return facade.form("compat.v1.gradients:gradients")(
             ys,
             xs,
             grad_ys,
@@ -87,8 +87,8 @@ def hessians(
 ) -> list[Any]:
     """For each x the second derivatives of the sum of all ys by its elements, in a graph: of shape
     x.shape + x.shape."""
-    if session_graphs.is_built():
-        return session_graphs.form("compat.v1.gradients:hessians")(ys, xs, name)
+    if facade.builds_session():
+        return facade.form("compat.v1.gradients:hessians")(ys, xs, name)
     del gate_gradients, aggregation_method, name
     results = []
     for x in _listed(xs):

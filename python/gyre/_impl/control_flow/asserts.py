@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from gyre import _gyre
 from gyre._gyre import Tensor
-from gyre._impl import errors, nest, session_graphs
+from gyre._impl import errors, facade, nest
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.dtypes import DTypeLike, with_article
 
@@ -42,7 +42,7 @@ def _show(value, summarize):
     return str(value)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def Assert(
     condition: TensorLike, data, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -108,7 +108,7 @@ _greater = _binary("Greater", "x > y")
 _greater_equal = _binary("GreaterEqual", "x >= y")
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_equal(
     x: TensorLike,
     y: TensorLike,
@@ -120,7 +120,7 @@ def assert_equal(
     return _equal(x, y, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_none_equal(
     x: TensorLike,
     y: TensorLike,
@@ -132,7 +132,7 @@ def assert_none_equal(
     return _none_equal(x, y, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_less(
     x: TensorLike,
     y: TensorLike,
@@ -144,7 +144,7 @@ def assert_less(
     return _less(x, y, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_less_equal(
     x: TensorLike,
     y: TensorLike,
@@ -156,7 +156,7 @@ def assert_less_equal(
     return _less_equal(x, y, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_greater(
     x: TensorLike,
     y: TensorLike,
@@ -168,7 +168,7 @@ def assert_greater(
     return _greater(x, y, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_greater_equal(
     x: TensorLike,
     y: TensorLike,
@@ -186,7 +186,7 @@ def _sign(op, what, x, message, summarize, name):
     return _check(what, _gyre.execute(op, [x, zero])[0], x, None, message, None, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_positive(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -194,7 +194,7 @@ def assert_positive(
     return _sign("Greater", "x > 0", x, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_negative(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -202,7 +202,7 @@ def assert_negative(
     return _sign("Less", "x < 0", x, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_non_negative(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -210,7 +210,7 @@ def assert_non_negative(
     return _sign("GreaterEqual", "x >= 0", x, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_non_positive(
     x: TensorLike, message: str | None = None, summarize: int | None = None, name: str | None = None
 ) -> None:
@@ -218,7 +218,7 @@ def assert_non_positive(
     return _sign("LessEqual", "x <= 0", x, message, summarize, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_near(
     x: TensorLike,
     y: TensorLike,
@@ -247,7 +247,7 @@ def assert_near(
     )
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> None:
     """TypeError unless x is of an integer dtype."""
     dtype = _gyre.convert(x).dtype
@@ -257,7 +257,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         )
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_type(
     tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
 ) -> None:
@@ -269,7 +269,7 @@ def assert_type(
         )
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_scalar(
     tensor: TensorLike, message: str | None = None, name: str | None = None
 ) -> Tensor:
@@ -293,14 +293,14 @@ def _rank_check(x, allowed, holds, message, name):
     return Assert(holds(_gyre.execute("Rank", [x])[0]), [text], None, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_rank(x: TensorLike, rank, message: str | None = None, name: str | None = None) -> None:
     """ValueError (or, where ranks are not known, InvalidArgumentError at run time) for another
     rank."""
     return _rank_check(x, str(rank), lambda found: found == rank, message, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_rank_at_least(
     x: TensorLike, rank, message: str | None = None, name: str | None = None
 ) -> None:
@@ -309,7 +309,7 @@ def assert_rank_at_least(
     return _rank_check(x, f"{rank} or more", lambda found: found >= rank, message, name)
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_rank_in(
     x: TensorLike, ranks, message: str | None = None, name: str | None = None
 ) -> None:
@@ -341,7 +341,7 @@ def assert_same_float_dtype(tensors=None, dtype=None) -> Any:
     return dtype
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def assert_shapes(
     shapes,
     data=None,

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 
 from gyre import _gyre
-from gyre._impl import nest, session_graphs
+from gyre._impl import facade, nest
 from gyre._impl.annotations import Any
 
 
@@ -20,14 +20,14 @@ def _tensors(values):
     return found
 
 
-@session_graphs.has_form("compat.v1.group:no_op")
+@facade.has_form("compat.v1.group:no_op")
 def no_op(name: str | None = None) -> None:
     """Nothing. None in eager mode, and in functions, where effects keep their order by
     themselves."""
     return None
 
 
-@session_graphs.has_form("compat.v1.group:group")
+@facade.has_form("compat.v1.group:group")
 def group(*inputs, name: str | None = None) -> None:
     """Something that is done when all inputs are: as effects keep the order of the program,
     nothing."""
@@ -43,7 +43,7 @@ def group(*inputs, name: str | None = None) -> None:
     return None
 
 
-@session_graphs.has_form("compat.v1.group:tuple")
+@facade.has_form("compat.v1.group:tuple")
 def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Any]:
     """The tensors, each of which is there only when all are."""
     given = list(tensors)
@@ -61,7 +61,7 @@ def tuple(tensors, name: str | None = None, control_inputs=None) -> list[Any]:
         ]
 
 
-@session_graphs.has_form("graphs.graph:control_dependencies")
+@facade.has_form("graphs.graph:control_dependencies")
 @contextlib.contextmanager
 def control_dependencies(control_inputs) -> Iterator[None]:
     """What is made inside runs after these tensors are there. In eager mode it is anyway; callables

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from gyre import _gyre
-from gyre._impl import errors, handlers, nest, session_graphs
+from gyre._impl import errors, facade, handlers, nest
 from gyre._impl.autodiff.backprop import zeros_of
 from gyre._impl.autodiff.tape import GradientTape
 from gyre._impl.dtypes import with_article
@@ -23,7 +23,7 @@ def _types(Tout):
 
 def _pack(outputs, structure):
     if structure is None or isinstance(structure, (list, tuple)) and not structure:
-        if session_graphs.is_built():
+        if facade.builds_session():
             graph: Any = _gyre.current_graph()
             return graph.last_operation()
         return structure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from gyre import _gyre
-from gyre._impl import nest, session_graphs
+from gyre._impl import facade, nest
 
 _STREAMS = {
     "stdout": "stdout",
@@ -32,7 +32,7 @@ def _stream(output_stream):
     return found
 
 
-@session_graphs.makes_operation
+@facade.makes_operation
 def print(
     *inputs,
     output_stream=None,

@@ -271,9 +271,7 @@ NAMES = {
     "compat.v1.make_tensor_proto": "gyre._impl.proto.graphs:make_tensor_proto",
     **_all("values", ["SparseTensorValue", "IndexedSlicesValue"]),
     "compat.v1.ragged.RaggedTensorValue": _V + "values:RaggedTensorValue",
-    **_all(
-        "dimension", ["Dimension", "dimension_value", "dimension_at_index"], folder="gyre._impl."
-    ),
+    **_all("shape", ["Dimension", "dimension_value", "dimension_at_index"], folder="gyre._impl."),
     **_all(
         "constant",
         [

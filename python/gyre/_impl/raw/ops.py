@@ -9,7 +9,7 @@ import inspect
 import keyword
 
 from gyre import _gyre
-from gyre._impl import session_graphs
+from gyre._impl import facade
 from gyre._impl.annotations import Any
 from gyre._impl.raw.functional import with_functions
 
@@ -103,7 +103,7 @@ def make(op: str):
     def pack(results: list, given: dict):
         if not outputs:
             graph: Any = _gyre.current_graph()
-            return graph.last_operation() if session_graphs.is_built() else None
+            return graph.last_operation() if facade.builds_session() else None
         items, at = [], 0
         lists = [o for o in outputs if _is_list(o)]
         for output in outputs:

@@ -2,9 +2,9 @@
 
 from gyre import _gyre
 from gyre._impl import shape
-from gyre._impl.dimension import Dimension
 from gyre._impl.graphs.graph import start_default_graph, stop_default_graph
 from gyre._impl.graphs.switches import modes
+from gyre._impl.shape import Dimension
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None) -> None:
