@@ -22,8 +22,10 @@ constexpr Names<ProgramForm> kFormNames = {{ProgramForm::kImported, "imported"},
                                            {ProgramForm::kRelowered, "relowered"},
                                            {ProgramForm::kReraised, "reraised"},
                                            {ProgramForm::kOptimized, "optimized"}};
-constexpr Names<CompileMode> kCompileNames = {
-    {CompileMode::kAuto, "auto"}, {CompileMode::kAlways, "always"}, {CompileMode::kNever, "never"}};
+constexpr Names<CompileMode> kCompileNames = {{CompileMode::kAuto, "auto"},
+                                              {CompileMode::kAlways, "always"},
+                                              {CompileMode::kNever, "never"},
+                                              {CompileMode::kContract, "contract"}};
 constexpr Names<Transport> kTransportNames = {
     {Transport::kAuto, "auto"}, {Transport::kTcp, "tcp"}, {Transport::kSharedMemory, "memory"}};
 

@@ -60,7 +60,8 @@ constexpr Option kOptions[] = {
      "for small loops"},
     {"--compile", "WHEN",
      "when small loops become native code: auto (once they have\nrun for some milliseconds, the "
-     "default), always (before the\nfirst run) or never"},
+     "default), always (before the\nfirst run), never, or contract: as always, and a * b + c may "
+     "be\nrounded once in them, for speed"},
     {"--form", "NAME",
      "run the graph as it is (imported, the default), raised,\nrelowered, reraised or optimized: "
      "see 'gyre help check'"},
@@ -71,7 +72,8 @@ constexpr Option kOptions[] = {
      "fail when tensors hold more, or the program does (which\nmay have 64 MiB in any case): 1500, "
      "64K, 10M, 2G"},
     {"--devices", "cpu:N[,cuda:N]",
-     "run on devices of this process, nodes where the graph asks:\nparts of the processor, GPUs, and "
+     "run on devices of this process, nodes where the graph asks:\nparts of the processor, GPUs, "
+     "and "
      "null:N, which compute\nnothing, for tests"},
     kClusterOption,
     kTransportOption,

@@ -107,9 +107,10 @@ inline uint32_t NumWords(const Cell& cell) {
 }
 
 struct Region {
-  std::string name;         // of the loop, for debuggers and profilers
-  std::vector<Cell> cells;  // by register
-  uint32_t num_words = 0;   // of a frame's cells
+  std::string name;           // of the loop, for debuggers and profilers
+  std::vector<Cell> cells;    // by register
+  uint32_t num_words = 0;     // of a frame's cells
+  bool may_contract = false;  // a * b + c may be rounded once
   std::vector<Instruction> instructions;
   std::vector<std::pair<uint32_t, std::string>> constants;  // cells that never change, their bytes
   // Tensors that are no cells, and whose elements are read where they lie: they do not change while

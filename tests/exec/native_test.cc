@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "absl/algorithm/container.h"
@@ -273,6 +274,29 @@ TEST(HotLoops, OutliveAFork) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+  }
+}
+
+// x * a + b over and over, in single precision, rounded as `step` rounds it.
+TEST(NativeLoop, RoundsOnceOnlyForWhoAllowsContraction) {
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "this machine has no such instruction";
+  const std::string text = LoopText(
+      absl::StrCat(kHalf,
+                   "%a = Const() value=float32{0.9001} : float32\n%s = Mul(%x, %a) : float32\n"
+                   "%y = AddV2(%s, %half) : float32\n%m = Identity(%l) : variant"));
+  float twice = 7, once = 7;
+  for (int i = 0; i < 100; ++i) {
+    const volatile float product = twice * 0.9001f;
+    twice = product + 0.5f;
+    once = std::fma(once, 0.9001f, 0.5f);
+  }
+  ASSERT_NE(twice, once);
+  for (const CompileMode mode : kCompileModes) {
+    const std::unique_ptr<Session> session = SessionFor(text, {.compile = mode});
+    const auto result = session->Run(LoopFeeds(100, 7), {"loop:2"});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ((*result)[0].scalar<float>(), mode == CompileMode::kContract ? once : twice)
+        << to_string(mode);
   }
 }
 

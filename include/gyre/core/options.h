@@ -48,11 +48,16 @@ GYRE_EXPORT absl::StatusOr<ProgramForm> ParseProgramForm(absl::string_view text)
 
 // When small loops become native code: once they have run for some milliseconds, in the background,
 // while they run on; before the first run, which is an error where there is no code generator; or
-// never. Whatever it is, results have the same bits.
-enum class CompileMode : uint8_t { kAuto, kAlways, kNever };
+// never. Whichever of these it is, results have the same bits. kContract is kAlways with less exact
+// bits: a * b + c may be rounded once, in native code alone, which is faster.
+enum class CompileMode : uint8_t { kAuto, kAlways, kNever, kContract };
 inline constexpr std::array kCompileModes = {CompileMode::kAuto, CompileMode::kAlways,
-                                             CompileMode::kNever};
-// "auto", "always", "never".
+                                             CompileMode::kNever, CompileMode::kContract};
+// Whether it is done before the first run.
+constexpr bool CompilesFirst(CompileMode mode) {
+  return mode == CompileMode::kAlways || mode == CompileMode::kContract;
+}
+// "auto", "always", "never", "contract".
 GYRE_EXPORT std::string to_string(CompileMode mode);
 GYRE_EXPORT absl::StatusOr<CompileMode> ParseCompileMode(absl::string_view text);
 

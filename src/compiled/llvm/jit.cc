@@ -54,7 +54,8 @@ namespace {
 
 namespace orc = llvm::orc;
 
-// The machine that this process runs on. No contraction: a * b + c rounds twice, as in kernels.
+// The machine that this process runs on. a * b + c rounds twice, as in kernels, but where
+// AllowContraction has been.
 llvm::Expected<orc::JITTargetMachineBuilder> ThisMachine() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -98,6 +99,7 @@ class LlvmCode final : public NativeCode {
     std::string mistake;
     llvm::raw_string_ostream stream(mistake);
     if (llvm::verifyModule(*module, &stream)) return llvm::createStringError(mistake);
+    if (region.may_contract) AllowContraction(*module);
     Optimize(*module, **target, stop);
     if (stop.is_stopped) return nullptr;
     auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();

@@ -529,7 +529,7 @@ int Plan::num_kept_loops() const {
 }
 
 bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Node& node) {
-  const bool compiles = options_.compile.mode == CompileMode::kAlways;
+  const bool compiles = CompilesFirst(options_.compile.mode);
   const bool is_loop = IsLoop(node.kind());
   const bool is_conditional = IsConditional(node.kind());
   if (is_conditional && !(compiles && options_.compile.conditionals)) return false;
@@ -546,7 +546,7 @@ bool Plan::Keeps(lower::ProgramFacts& facts, const Function& function, const Nod
       if (is_conditional) return false;
       made->native = nullptr;
     } else if (compiled_.ok()) {
-      compiled_ = made->native->Compile();
+      compiled_ = made->native->Compile(options_.compile.mode == CompileMode::kContract);
     }
   }
   it->second = made;

@@ -21,7 +21,7 @@ absl::StatusOr<CompileWhen> CompileWhenOf(CompileMode mode) {
     return CompileWhen{.at_once_after = kernels};
   return absl::InvalidArgumentError(
       absl::StrCat("GYRE_COMPILE is '", text,
-                   "', which says of no loop when to compile it: auto, always or never"));
+                   "', which says of no loop when to compile it: auto, always, never or contract"));
 }
 
 }  // namespace gyre

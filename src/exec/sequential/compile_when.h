@@ -13,14 +13,15 @@ namespace gyre {
 // iteration.
 struct CompileWhen {
   CompileMode mode = CompileMode::kAuto;
-  // Of kAlways: conditionals that stand in no loop, too, although most are too small to gain by it.
+  // Of CompilesFirst: conditionals that stand in no loop, too, although most are too small to gain
+  // by it.
   bool conditionals = false;
   // For tests of kAuto: after so many kernels, at once, on the thread that runs the loop.
   std::optional<int64_t> at_once_after;
 };
 
 // What `mode` says, or, if that is kAuto, the environment variable GYRE_COMPILE: "auto" (or ""),
-// "always", "never", or, for tests, "after:KERNELS". INVALID_ARGUMENT for others.
+// "always", "never", "contract", or, for tests, "after:KERNELS". INVALID_ARGUMENT for others.
 absl::StatusOr<CompileWhen> CompileWhenOf(CompileMode mode);
 
 }  // namespace gyre

@@ -394,8 +394,9 @@ NativeLoop::~NativeLoop() {
 
 bool NativeLoop::MakeRegion(const RegisterLoop& loop) { return RegionWriter(loop).Write(region_); }
 
-absl::Status NativeLoop::Compile() {
+absl::Status NativeLoop::Compile(bool may_contract) {
   const NoFork no_fork;
+  region_.may_contract = may_contract;
   GYRE_ASSIGN_OR_RETURN(owned_, compiled::CompileRegion(region_));
   code_.store(owned_.get(), std::memory_order_release);
   compiled_loops.fetch_add(1, std::memory_order_relaxed);

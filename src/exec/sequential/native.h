@@ -32,8 +32,8 @@ class NativeLoop : public std::enable_shared_from_this<NativeLoop> {
   // False: nothing of it would be native, since its condition is no cell. Before any of the rest
   // but Looked; once.
   bool MakeRegion(const RegisterLoop& loop);
-  // FAILED_PRECONDITION where there is no code generator.
-  absl::Status Compile();
+  // FAILED_PRECONDITION where there is no code generator. `may_contract`: as Region's.
+  absl::Status Compile(bool may_contract = false);
 
   // The interpreter of `loop` has come to look at the clock: whoever comes often enough has it
   // compiled. As code().

@@ -72,6 +72,27 @@ def test_other_values_are_refused():
         gyre.function(lambda x: x, jit_compile="yes")
 
 
+def test_contract_rounds_once_and_changes_nothing_else():
+    def step(x, n):
+        for _ in gyre.range(n):
+            x = x * 0.9001 + 0.5
+        return x
+
+    arguments = gyre.constant(7.0), gyre.constant(100)
+    exact = float(gyre.function(step, jit_compile=True)(*arguments))
+    before = _gyre.compiled_loops()
+    contracted = float(gyre.function(step, contract=True)(*arguments))
+    assert _gyre.compiled_loops() - before == 1
+    assert contracted == pytest.approx(exact, rel=1e-6)
+
+
+def test_contract_is_a_bool_and_about_native_code():
+    with pytest.raises(TypeError, match="contract must be True or False, not 1"):
+        gyre.function(lambda x: x, contract=1)
+    with pytest.raises(ValueError, match="jit_compile=False wants none"):
+        gyre.function(lambda x: x, contract=True, jit_compile=False)
+
+
 def test_recursion_is_native_in_any_depth():
     @gyre.function(jit_compile=True)
     def total(n):
