@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "grad/gradients.h"
 #include "graph.h"
 #include "loops_cases.h"
@@ -22,9 +24,12 @@ inline Workload GradientOf(Workload work, const std::vector<std::string>& xs,
                            const MemoryPolicy& memory = {}) {
   const Function& main = work.program->main();
   const auto find = [&](absl::string_view name) {
-    const Node* node = main.FindNode(name.substr(0, name.find(':')));
-    if (node == nullptr) Die(absl::StrCat("there is no node ", name));
-    return Endpoint{node->id, 0};
+    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(name, ':');
+    const Node* node = main.FindNode(parts.first);
+    int slot = 0;
+    if (node == nullptr || !(parts.second.empty() || absl::SimpleAtoi(parts.second, &slot)))
+      Die(absl::StrCat("there is no node ", name));
+    return Endpoint{node->id, slot};
   };
   GradientRequest request{.ys = {find(work.fetches[0])}};
   request.memory = memory;

@@ -67,6 +67,27 @@ inline Workload Elementwise(absl::string_view op, std::vector<float> inputs, dou
   return work;
 }
 
+// x c + d, four times, on 2^20 floats; `unit` is one element.
+inline Workload ElementwiseChain() {
+  constexpr int64_t kElements = 1 << 20;
+  constexpr int kSteps = 4;
+  Graph g;
+  Endpoint y = g.Placeholder("x", DType::kFloat);
+  const Endpoint c = g.Placeholder("c", DType::kFloat), d = g.Placeholder("d", DType::kFloat);
+  float want = 1;
+  for (int i = 0; i < kSteps; ++i) {
+    y = g.Op("AddV2", {g.Op("Mul", {y, c}), d});
+    want = want * 2 + 3;
+  }
+  g.Op("Identity", {y}, {}, "y");
+  const auto filled = [](float value) { return Filled(value, Shape::Vector(kElements)); };
+  return {.program = MakeProgram(g.Build()),
+          .feeds = {{"x:0", filled(1)}, {"c:0", filled(2)}, {"d:0", filled(3)}},
+          .fetches = {"y:0"},
+          .units = kElements,
+          .check = AllAre(want, kElements)};
+}
+
 inline Workload MatrixProduct(int64_t n) {
   Graph g;
   const Endpoint a = g.Placeholder("a", DType::kFloat), b = g.Placeholder("b", DType::kFloat);
@@ -85,6 +106,7 @@ inline std::vector<Case> OpsCases() {
       {.name = "elementwise/add", .make = [] { return Elementwise("AddV2", {1, 2}, 3, 0); }},
       {.name = "elementwise/tanh",
        .make = [] { return Elementwise("Tanh", {0.7f}, std::tanh(0.7f), 1e-6); }},
+      {.name = "elementwise/chain", .make = &ElementwiseChain},
       {.name = "matmul/1024", .make = [] { return MatrixProduct(1024); }},
   };
 }

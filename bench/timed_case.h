@@ -41,6 +41,7 @@ class TimedCase {
     if (what.configure) what.configure(session_options);
     if (what.prepare) {
       run_ = what.prepare(session_options);
+      units_ = what.prepared_units;
       return;
     }
     const Workload work = what.make();

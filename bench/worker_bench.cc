@@ -22,6 +22,7 @@
 #include "devices_cases.h"
 #include "gradient_cases.h"
 #include "loops_cases.h"
+#include "native_cases.h"
 #include "ops_cases.h"
 #include "parallel_cases.h"
 #include "runs_cases.h"
@@ -33,7 +34,8 @@ namespace {
 std::map<std::string, Case> AllCases() {
   std::map<std::string, Case> all;
   for (const auto& topic :
-       {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases(), DevicesCases()}) {
+       {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases(), DevicesCases(),
+        NativeCases()}) {
     for (const Case& what : topic) all.emplace(what.name, what);
   }
   return all;

@@ -36,6 +36,7 @@ struct Case {
   bool as_process = false;
   // Where it is no workload: makes what is measured ready, checks its result, and returns it.
   std::function<std::function<void()>(const SessionOptions&)> prepare;
+  int64_t prepared_units = 1;  // of that, as Workload::units
 };
 
 // Every element of the first fetch is `want`, up to a relative error.

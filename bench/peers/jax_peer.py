@@ -8,6 +8,7 @@ from functools import partial
 import jax
 import jax.export
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 import python_cases
@@ -70,17 +71,65 @@ def while_case(function, iterations, want, units=None, clients=1):
     return Case(run, want, units or iterations, clients=clients)
 
 
-def stacked(start):
-    return lax.scan(lambda i, _: (i + 1, i), start, length=v.LIST_LENGTH)[1]
+def stacked(length, start):
+    return lax.scan(lambda i, _: (i + 1, i), start, length=length)[1]
 
 
-def written(start):
-    array = jnp.zeros(v.LIST_LENGTH, jnp.int32)
-    return lax.fori_loop(start, v.LIST_LENGTH, lambda i, array: array.at[i].set(i), array)
+def written(length, start):
+    array = jnp.zeros(length, jnp.int32)
+    return lax.fori_loop(start, length, lambda i, array: array.at[i].set(i), array)
 
 
-def list_case(function):
-    return Case(jitted(function, jnp.int32(0)), list(range(v.LIST_LENGTH)), v.LIST_LENGTH)
+def list_case(function, length=v.LIST_LENGTH):
+    return Case(jitted(partial(function, length), jnp.int32(0)), list(range(length)), length)
+
+
+def chain_in_loop():
+    def loop(n, x, c):
+        def step(state):
+            i, x = state
+            for _ in range(v.CHAIN_STEPS):
+                x = x * c + 0.5
+            return i + 1, x
+
+        return lax.while_loop(lambda s: s[0] < n, step, (0, x))[1]
+
+    ops = 2 * v.CHAIN_STEPS
+    iterations = v.NATIVE_ITERATIONS // ops
+    run = jitted(loop, jnp.int32(iterations), jnp.float32(0), jnp.float32(v.CHAIN_FACTOR))
+    return Case(run, 2, iterations * ops, 1e-5)
+
+
+def element_read():
+    def loop(n, a):
+        return lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + a[s[0]]), (0, 0.0))[1]
+
+    n = v.NATIVE_ITERATIONS
+    return Case(jitted(loop, jnp.int32(n), v.full(1, n)), n, n)
+
+
+def mandelbrot():
+    def loop(n, cy):
+        def point(state):
+            i, total = state
+            cx = 3.0 * (i.astype(jnp.float32) / n.astype(jnp.float32)) - 2.0
+
+            def within(state):
+                k, zr, zi = state
+                return (k < v.MANDELBROT_ITERATIONS) & (zr * zr + zi * zi < 4.0)
+
+            def step(state):
+                k, zr, zi = state
+                return k + 1, zr * zr - zi * zi + cx, 2.0 * zr * zi + cy
+
+            k, _, _ = lax.while_loop(within, step, (0, 0.0, 0.0))
+            return i + 1, total + k.astype(jnp.float32)
+
+        return lax.while_loop(lambda s: s[0] < n, point, (0, 0.0))[1]
+
+    want = v.mandelbrot_sum()
+    run = jitted(loop, jnp.int32(v.MANDELBROT_POINTS), jnp.float32(v.MANDELBROT_IMAGINARY))
+    return Case(run, want, want, 1e-2)  # where it contracts, points near the edge differ
 
 
 def last_h(xs, w, u, b, h):
@@ -93,8 +142,8 @@ def last_h(xs, w, u, b, h):
     return lax.scan(step, (h, h), xs)[0][0]
 
 
-def lstm():
-    return Case(jitted(last_h, *v.lstm_arrays()), v.lstm_result(), v.LSTM.steps, 1e-4)
+def lstm(size):
+    return Case(jitted(last_h, *v.lstm_arrays(size)), v.lstm_result(size), size.steps, 1e-4)
 
 
 def lstm_gradient(size):
@@ -111,6 +160,13 @@ def sine_gradient(function, steps):
     as JAX demands."""
     run = jitted(jax.grad(function, argnums=1), jnp.float32(v.SINE_X), jnp.float32(v.SINE_W))
     return Case(run, v.sine_gradient(steps), steps, 1e-4)
+
+
+def second_sine_gradient():
+    loop = partial(sine_loop, v.SINE_ITERATIONS)
+    second = jax.grad(jax.grad(loop, argnums=1), argnums=1)
+    run = jitted(second, jnp.float32(v.SINE_X), jnp.float32(v.SINE_W))
+    return Case(run, v.sine_second(v.SINE_ITERATIONS), v.SINE_ITERATIONS, 1e-3)
 
 
 def row_of_loops(x, w):
@@ -165,6 +221,19 @@ def elementwise(op, args, want, error=0.0):
     return Case(jitted(op, *[v.full(a, v.ELEMENTS) for a in args]), want, v.ELEMENTS, error)
 
 
+def elementwise_chain():
+    def chain(x, c, d):
+        for _ in range(v.FUSED_STEPS):
+            x = x * c + d
+        return x
+
+    want = 1.0
+    for _ in range(v.FUSED_STEPS):
+        want = want * 2 + 3
+    args = [v.full(value, v.ELEMENTS) for value in (1, 2, 3)]
+    return Case(jitted(chain, *args), want, v.ELEMENTS)
+
+
 def matmul():
     args = [v.full(0.5, v.MATRIX, v.MATRIX), v.full(2, v.MATRIX, v.MATRIX)]
     return Case(jitted(jnp.matmul, *args), v.MATRIX)
@@ -203,6 +272,19 @@ def loop_through_jit():
     return Case(
         lambda: jax.block_until_ready(function(*args)), v.LOOP_ITERATIONS, v.LOOP_ITERATIONS
     )
+
+
+def over_scalars(function, want):
+    run = jitted(function, v.scalars())
+    return Case(run, want, v.NATIVE_ITERATIONS, 1e-4)
+
+
+def for_over_range():
+    def loop(n, x, c):
+        return lax.fori_loop(0, n, lambda _, x: x + c, x)
+
+    n = v.NATIVE_ITERATIONS
+    return Case(jitted(loop, jnp.int32(n), jnp.float32(0), jnp.float32(1)), n, n)
 
 
 def new_function():
@@ -262,6 +344,25 @@ def run_saved(path):
     )
 
 
+def native_cases():
+    """What Gyre compiles before it runs, too."""
+    n, small = v.NATIVE_ITERATIONS, v.LSTM_GRADIENTS["gradient/lstm_small"]
+    return {
+        "native/while": lambda: while_case(add_loop, n, n),
+        "native/chain": chain_in_loop,
+        "native/chain_contracted": chain_in_loop,
+        "native/sine_gradient": lambda: sine_gradient(
+            partial(sine_loop, v.SINE_ITERATIONS), v.SINE_ITERATIONS
+        ),
+        "native/sine_second_gradient": second_sine_gradient,
+        "native/list": lambda: list_case(stacked, n),
+        "native/element_read": element_read,
+        "native/mandelbrot": mandelbrot,
+        "native/lstm_small": lambda: lstm(small),
+        "native/lstm_small_gradient": lambda: lstm_gradient(small),
+    }
+
+
 def cases(threads):
     del threads  # configure() has said it
     return {
@@ -277,7 +378,7 @@ def cases(threads):
         "while_loop/cond": lambda: while_case(cond_loop, v.COND_ITERATIONS, v.COND_ITERATIONS % 2),
         "list/push_back": lambda: list_case(stacked),
         "list/set_item": lambda: list_case(written),
-        "lstm/step": lstm,
+        "lstm/step": lambda: lstm(v.LSTM),
         "gradient/scalar_loop": lambda: sine_gradient(
             partial(sine_loop, v.SINE_ITERATIONS), v.SINE_ITERATIONS
         ),
@@ -285,6 +386,8 @@ def cases(threads):
         "gradient/training": training,
         "gradient/first_run_row": lambda: first_run(row_of_loops, v.LOOPS * v.ROW_ITERATIONS),
         "gradient/first_run_nest": lambda: first_run(nest_of_loops, v.LOOPS),
+        **native_cases(),
+        "elementwise/chain": elementwise_chain,
         "elementwise/add": lambda: elementwise(jnp.add, [1, 2], 3),
         "elementwise/tanh": lambda: elementwise(jnp.tanh, [0.7], math.tanh(0.7), 1e-5),
         "matmul/1024": matmul,
@@ -298,6 +401,14 @@ def cases(threads):
         "python/eager_gradient": eager_gradient,
         "python/call_of_scalars": call_of_scalars,
         "python/loop": loop_through_jit,
+        "python/map_fn": lambda: over_scalars(
+            lambda xs: lax.map(lambda x: x * x, xs), v.scalars().astype(np.float64) ** 2
+        ),
+        "python/foldl": lambda: over_scalars(
+            lambda xs: lax.scan(lambda a, x: (a + x, None), jnp.float32(0), xs)[0],
+            v.scalars().sum(dtype=float),
+        ),
+        "python/for_range": for_over_range,
         "python/trace": trace,
         "python/trace_new": trace,
         "python/first_run": lambda: first_call(

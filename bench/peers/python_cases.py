@@ -10,6 +10,8 @@ import sys
 import tempfile
 import types
 
+import numpy as np
+
 import values as v
 from values import Case
 
@@ -149,6 +151,34 @@ def loop(tf):
     return Case(lambda: function(*args), v.LOOP_ITERATIONS, v.LOOP_ITERATIONS)
 
 
+def over_scalars(tf, function, want):
+    """`function` of 100,000 scalars, 0, 1/n, 2/n, …"""
+    xs = tf.constant(v.scalars())
+    traced = tf.function(function)
+    return Case(lambda: traced(xs), want, v.NATIVE_ITERATIONS, 1e-4)
+
+
+def map_of_scalars(tf):
+    return over_scalars(
+        tf, lambda xs: tf.map_fn(lambda x: x * x, xs), np.square(v.scalars().astype(np.float64))
+    )
+
+
+def fold_of_scalars(tf):
+    return over_scalars(tf, lambda xs: tf.foldl(lambda a, x: a + x, xs), v.scalars().sum(dtype=float))
+
+
+def for_over_range(tf):
+    def body(n, x, c):
+        for _ in tf.range(n):
+            x = x + c
+        return x
+
+    function = tf.function(body)
+    args = [tf.constant(v.NATIVE_ITERATIONS), tf.constant(0.0), tf.constant(1.0)]
+    return Case(lambda: function(*args), v.NATIVE_ITERATIONS, v.NATIVE_ITERATIONS)
+
+
 def trace(tf, make):
     """The graph of a function that make() gives; checked by a run of one."""
     args = [tf.constant(arg) for arg in FUNCTION_ARGS]
@@ -173,6 +203,9 @@ def cases(tf, module):
         "python/eager_gradient": lambda: eager_gradient(tf),
         "python/call_of_scalars": lambda: call_of_scalars(tf),
         "python/loop": lambda: loop(tf),
+        "python/map_fn": lambda: map_of_scalars(tf),
+        "python/foldl": lambda: fold_of_scalars(tf),
+        "python/for_range": lambda: for_over_range(tf),
         "python/trace": lambda: trace(tf, lambda: known),
         "python/trace_new": lambda: trace(tf, lambda: new_function(tf)),
         "python/first_run": lambda: first_run(

@@ -10,6 +10,8 @@ import numpy as np
 CHAIN_OPS, VECTOR = 1000, 1024
 LOOP_ITERATIONS, COND_ITERATIONS, NESTED_ITERATIONS, SHORT_ITERATIONS = 10_000, 9_999, 1000, 100
 LIST_LENGTH = 10_000
+NATIVE_ITERATIONS, CHAIN_STEPS, CHAIN_FACTOR, FUSED_STEPS = 100_000, 8, 0.75, 4
+MANDELBROT_POINTS, MANDELBROT_ITERATIONS, MANDELBROT_IMAGINARY = 1000, 100, 0.125
 INDEPENDENT_FEEDS = 142
 INDEPENDENT_PAIRS = [
     (i, j) for i in range(INDEPENDENT_FEEDS) for j in range(i + 1, INDEPENDENT_FEEDS)
@@ -67,6 +69,10 @@ def full(value, *shape):
     return np.full(shape, value, np.float32)
 
 
+def scalars():
+    return np.arange(NATIVE_ITERATIONS, dtype=np.float32) / np.float32(NATIVE_ITERATIONS)
+
+
 def independent_sum():
     return float(sum(i - j for i, j in INDEPENDENT_PAIRS))
 
@@ -98,6 +104,33 @@ def sine_slope(steps):
         dx *= SINE_W * math.cos(x * SINE_W)
         x = math.sin(x * SINE_W)
     return dx
+
+
+def sine_second(steps):
+    """The second derivative by w."""
+    x, first, second = SINE_X, 0.0, 0.0
+    for _ in range(steps):
+        u, u1, u2 = x * SINE_W, x + SINE_W * first, 2 * first + SINE_W * second
+        x = math.sin(u)
+        second = math.cos(u) * u2 - math.sin(u) * u1 * u1
+        first = math.cos(u) * u1
+    return second
+
+
+def mandelbrot_sum():
+    """Iterations until |z| >= 2, at most so many, of points on a line, in single precision."""
+    n = np.float32(MANDELBROT_POINTS)
+    cx = np.float32(3) * (np.arange(MANDELBROT_POINTS, dtype=np.float32) / n) + np.float32(-2)
+    cy = np.float32(MANDELBROT_IMAGINARY)
+    zr, zi, total = np.zeros_like(cx), np.zeros_like(cx), 0
+    with np.errstate(all="ignore"):
+        for _ in range(MANDELBROT_ITERATIONS):
+            within = zr * zr + zi * zi < 4
+            total += int(within.sum())
+            next_zr = zr * zr - zi * zi + cx
+            zi = np.where(within, np.float32(2) * zr * zi + cy, zi)
+            zr = np.where(within, next_zr, zr)
+    return total
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,8 +190,8 @@ def lstm_iterations(steps):
     yield h, c, None
 
 
-def lstm_result():
-    return list(lstm_iterations(LSTM.steps))[-1][0]
+def lstm_result(size=LSTM):
+    return list(lstm_iterations(size.steps))[-1][0]
 
 
 def lstm_gradients(size):

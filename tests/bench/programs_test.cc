@@ -3,6 +3,7 @@
 
 #include "../../bench/gradient_cases.h"
 #include "../../bench/loops_cases.h"
+#include "../../bench/native_cases.h"
 #include "../../bench/ops_cases.h"
 #include "../../bench/parallel_cases.h"
 #include "../../bench/runs_cases.h"
@@ -74,6 +75,15 @@ TEST_P(BenchProgram, GradientsOfManyLoops) {
   EXPECT_EQ(Wrong(SineGradient(RowOfLoops(5), kRowIterations * 5)), "");
   EXPECT_EQ(Wrong(SineGradient(NestOfLoops(4), 4)), "");
 }
+
+TEST_P(BenchProgram, NativeLoops) {
+  EXPECT_EQ(Wrong(ChainInLoop(20)), "");
+  EXPECT_EQ(Wrong(SecondSineDerivative(10)), "");
+  EXPECT_EQ(Wrong(Mandelbrot(9, CppMandelbrot(9, 0, kMandelbrotImaginary))), "");
+  EXPECT_EQ(Wrong(TenOpsInLoop()), "");
+}
+
+TEST_P(BenchProgram, ElementwiseChain) { EXPECT_EQ(Wrong(ElementwiseChain()), ""); }
 
 TEST_P(BenchProgram, AWrongGradientIsNoticed) {
   Workload work = LstmGradient({.steps = 3, .batch = 2, .hidden = 8});

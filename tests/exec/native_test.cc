@@ -282,13 +282,13 @@ TEST(NativeLoop, RoundsOnceOnlyForWhoAllowsContraction) {
   if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "this machine has no such instruction";
   const std::string text = LoopText(
       absl::StrCat(kHalf,
-                   "%a = Const() value=float32{0.9001} : float32\n%s = Mul(%x, %a) : float32\n"
+                   "%a = Const() value=float32{-1.01} : float32\n%s = Mul(%x, %a) : float32\n"
                    "%y = AddV2(%s, %half) : float32\n%m = Identity(%l) : variant"));
   float twice = 7, once = 7;
   for (int i = 0; i < 100; ++i) {
-    const volatile float product = twice * 0.9001f;
+    const volatile float product = twice * -1.01f;
     twice = product + 0.5f;
-    once = std::fma(once, 0.9001f, 0.5f);
+    once = std::fma(once, -1.01f, 0.5f);
   }
   ASSERT_NE(twice, once);
   for (const CompileMode mode : kCompileModes) {
