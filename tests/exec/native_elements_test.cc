@@ -1,7 +1,9 @@
 // Elements of vectors and matrices of any size, read and changed within loops on registers.
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "exec/register_loop.h"
+#include "exec/vector_loop.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
@@ -170,6 +172,59 @@ TEST(NativeElements, ConstantIndicesBehindTheEndFailAsTokensDo) {
       "%y = AddV2(%x, %e) : float32\n%b = Identity(%a) : float32");
   ExpectAgreement(text, TableFeeds(2, Shape::Vector(5)), kAll);
   ExpectAgreement(text, TableFeeds(2, Shape::Vector(8)), kAll);
+}
+
+// Rows of a table that is no small tensor: %r of 4 elements, added up in %y.
+constexpr char kAddsRow[] =
+    "%axis = Const() value=int32{0} : int32\n"
+    "%sum = Sum(%r, %axis) : float32\n%y = AddV2(%x, %sum) : float32\n"
+    "%b = Identity(%a) : float32";
+
+TEST(NativeElements, GatherARow) {
+  const std::string text = TableLoop(absl::StrCat("%first = Const() value=int32{0} : int32\n"
+                                                  "%r = GatherV2(%a, %i, %first) : float32\n",
+                                                  kAddsRow),
+                                     "", "(1000, 4)");
+  EXPECT_EQ(NumCalls(text), 0);
+  for (const int n : {0, 1, 1000})
+    ExpectAgreement(text, TableFeeds(n, Shape::Trusted({1000, 4})), kAll);
+  // Behind the end: the words of GatherV2.
+  ExpectAgreement(text, TableFeeds(1001, Shape::Trusted({1000, 4})), kAll);
+  const std::string older =
+      absl::StrReplaceAll(text, {{"GatherV2(%a, %i, %first)", "Gather(%a, %i)"}});
+  ExpectAgreement(older, TableFeeds(1000, Shape::Trusted({1000, 4})), kAll);
+}
+
+TEST(NativeElements, GatherNoRowByANegativeIndex) {
+  const std::string text = TableLoop(absl::StrCat("%first = Const() value=int64{0} : int64\n"
+                                                  "%three = Const() value=int32{3} : int32\n"
+                                                  "%k = Sub(%three, %i) : int32\n"
+                                                  "%r = GatherV2(%a, %k, %first) : float32\n",
+                                                  kAddsRow),
+                                     "", "(1000, 4)");
+  for (const int n : {4, 5}) ExpectAgreement(text, TableFeeds(n, Shape::Trusted({1000, 4})), kAll);
+  const std::unique_ptr<Session> session = SessionFor(text, {.engine = EngineKind::kCompiled});
+  const auto result = session->Run(TableFeeds(5, Shape::Trusted({1000, 4})), kAll);
+  EXPECT_TRUE(absl::StrContains(result.status().message(), "indices = -1 is not in [0, 1000)"))
+      << result.status();
+}
+
+TEST(NativeElements, SliceARow) {
+  const std::string text = TableLoop(
+      absl::StrCat("%begin = Pack(%i) : int32\n%end = Pack(%j) : int32\n"
+                   "%r = StridedSlice(%a, %begin, %end, %ones) shrink_axis_mask=1 : float32\n",
+                   kAddsRow),
+      "", "(1000, 4)");
+  EXPECT_EQ(NumCalls(text), 0);
+  for (const int n : {1000, 1001})
+    ExpectAgreement(text, TableFeeds(n, Shape::Trusted({1000, 4})), kAll);
+}
+
+TEST(NativeElements, GatherAlongOtherAxesIsLeftToTokens) {
+  EXPECT_FALSE(RunsOnRegisters(TableLoop(absl::StrCat("%last = Const() value=int32{1} : int32\n"
+                                                      "%r = GatherV2(%a, %i, %last) : float32\n",
+                                                      kAddsRow),
+                                         "", "(1000, 4)")));
 }
 
 TEST(NativeElements, AreChangedAtConstantIndices) {

@@ -89,9 +89,7 @@ void LoopGenerator::WriteDense(uint32_t at, const Instruction& op) {
   std::vector<llvm::Value*> inputs, outputs;
   for (const uint32_t reg : op.inputs) {
     if (!IsCell(reg)) {
-      auto* const type = llvm::FunctionType::get(ptr_, {ptr_}, false);
-      inputs.push_back(b_.CreateCall(type, Address(reinterpret_cast<const void*>(&ElementsOf)),
-                                     {TensorAt(reg)}));
+      inputs.push_back(LentElements(reg));
     } else if (IsTensorCell(reg)) {
       inputs.push_back(slots_[reg]);
     } else {
@@ -128,10 +126,14 @@ void LoopGenerator::WriteTake(uint32_t at, const Instruction& op) {
   b_.CreateBr(BlockAt(at + 1));
 }
 
-llvm::Value* LoopGenerator::PartOf(uint32_t at, const Instruction& op, uint32_t cell,
-                                   size_t first) {
+llvm::Value* LoopGenerator::LentElements(uint32_t reg) {
+  auto* const type = llvm::FunctionType::get(ptr_, {ptr_}, false);
+  return b_.CreateCall(type, Address(reinterpret_cast<const void*>(&ElementsOf)), {TensorAt(reg)});
+}
+
+llvm::Value* LoopGenerator::PlaceOf(uint32_t at, const Instruction& op, size_t first,
+                                    const Cell& part) {
   llvm::Value* place = b_.getInt64(0);
-  int64_t rest = region_.cells[cell].elements;
   for (size_t k = 0; k < op.sizes.size(); ++k) {
     const uint32_t index_cell = op.inputs[first + k];
     llvm::Value* index =
@@ -143,15 +145,19 @@ llvm::Value* LoopGenerator::PartOf(uint32_t at, const Instruction& op, uint32_t 
     }
     GoOnIf(b_.CreateICmpULT(index, size), StopBefore(at, at));
     place = b_.CreateAdd(b_.CreateMul(place, size), index);
-    rest /= op.sizes[k];
   }
-  return ElementOf(cell, b_.CreateMul(place, b_.getInt64(rest)));
+  return b_.CreateMul(place, b_.getInt64(part.elements));
 }
 
 void LoopGenerator::WriteElement(uint32_t at, const Instruction& op) {
   const Cell& output = region_.cells[op.outputs[0]];
-  llvm::Value* const part = PartOf(at, op, op.inputs[0], 1);
+  llvm::Value* const place = PlaceOf(at, op, 1, output);
+  llvm::Value* const elements =
+      IsCell(op.inputs[0]) ? slots_[op.inputs[0]] : LentElements(op.inputs[0]);
+  llvm::Value* const part = b_.CreateGEP(b_.getInt8Ty(), elements,
+                                         b_.CreateMul(place, b_.getInt64(output.element_bytes)));
   Copy(slots_[op.outputs[0]], part, output.bytes(), llvm::Align(output.element_bytes));
+  if (op.is_last[0] && !IsCell(op.inputs[0])) Drop(TensorAt(op.inputs[0]));
   b_.CreateBr(BlockAt(at + 1));
 }
 
@@ -160,7 +166,7 @@ void LoopGenerator::WriteSetElement(uint32_t at, const Instruction& op) {
   const Cell& value = region_.cells[op.inputs[1]];
   Copy(slots_[output], slots_[op.inputs[0]], region_.cells[output].bytes(),
        llvm::Align(kTensorAlign));
-  Copy(PartOf(at, op, output, 2), slots_[op.inputs[1]], value.bytes(),
+  Copy(ElementOf(output, PlaceOf(at, op, 2, value)), slots_[op.inputs[1]], value.bytes(),
        llvm::Align(value.element_bytes));
   b_.CreateBr(BlockAt(at + 1));
 }

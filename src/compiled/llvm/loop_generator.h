@@ -217,9 +217,11 @@ class LoopGenerator {
 
   void WriteTake(uint32_t at, const Instruction& op);
 
-  // The first element of the part of `cell` that indices from input `first` on name; where there is
-  // none, native code stops.
-  llvm::Value* PartOf(uint32_t at, const Instruction& op, uint32_t cell, size_t first);
+  // Where the elements of a tensor lie that is no cell.
+  llvm::Value* LentElements(uint32_t reg);
+  // The number of the first element of `part`, which indices from input `first` on name; where
+  // there is none, native code stops.
+  llvm::Value* PlaceOf(uint32_t at, const Instruction& op, size_t first, const Cell& part);
   void WriteElement(uint32_t at, const Instruction& op);
   void WriteSetElement(uint32_t at, const Instruction& op);
 

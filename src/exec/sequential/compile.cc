@@ -420,9 +420,10 @@ class Compiler {
       if (absl::c_all_of(packed, [&](Endpoint e) { return IsScalar(function, e); }))
         packs_.insert(&function.node(pack));
     }
-    const AttrMap attrs = {{"T", node.signature.outputs[0].dtype},
-                           {"N", static_cast<int64_t>(access.indices.size())},
-                           {"Index", access.index_type}};
+    AttrMap attrs = {{"T", node.signature.outputs[0].dtype},
+                     {"N", static_cast<int64_t>(access.indices.size())},
+                     {"Index", access.index_type}};
+    if (!access.value) attrs.Set("from_end", access.from_end);
     if (!WriteMade(node, scope, access.op, attrs, inputs, registers[node.id])) return false;
     NoteTypes(function, node, registers[node.id]);
     return true;

@@ -275,7 +275,8 @@ class RegionWriter {
     if (!TouchesTensorCell(from)) return false;
     const std::optional<TensorCode> code = FindTensorCode(loop_, from, constants_);
     if (!code) return false;
-    const bool may_be_lent = code->instruction.action == compiled::Action::kDense;
+    const bool may_be_lent = code->instruction.action == compiled::Action::kDense ||
+                             code->instruction.action == compiled::Action::kElement;
     for (const uint32_t i : code->inputs) {
       const uint32_t reg = InputOf(from, i);
       if (!IsScalar(reg) && !IsTensorCell(reg) && !(may_be_lent && lent_[reg] != Lent::kNo))

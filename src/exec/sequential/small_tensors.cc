@@ -83,17 +83,19 @@ std::optional<TensorCode> FindDense(const RegisterLoop& loop, const Instruction&
   return made;
 }
 
-// Of one part of a tensor.
+// Of one part of a tensor; what is read may be of any size.
 std::optional<TensorCode> FindElementAccess(const RegisterLoop& loop, const Instruction& from) {
   const bool sets = from.node->role() == Role::kSetElement;
   if (!sets && from.node->role() != Role::kElement) return std::nullopt;
-  if (!IsTensor(loop, InputOf(loop, from, 0))) return std::nullopt;
-  const Shape& shape = loop.tensor_types[InputOf(loop, from, 0)].shape;
+  const uint32_t tensor = InputOf(loop, from, 0);
+  if (!IsTensor(loop, tensor) && (sets || loop.tensor_types[tensor].dtype == DType::kInvalid))
+    return std::nullopt;
+  const Shape& shape = loop.tensor_types[tensor].shape;
   const uint32_t first = sets ? 2 : 1;
   if (static_cast<int>(from.num_inputs - first) > shape.rank()) return std::nullopt;
   TensorCode made{
       .instruction = {.action = sets ? compiled::Action::kSetElement : compiled::Action::kElement,
-                      .counts_from_end = !sets},
+                      .counts_from_end = !sets && NodeAttr<bool>(*from.node, "from_end")},
       .inputs = AllInputs(from)};
   Dims rest(shape.dims().begin(), shape.dims().end());
   for (uint32_t i = first; i < from.num_inputs; ++i) {

@@ -1,6 +1,6 @@
-// _Element, _SetElement: what StridedSlice and TensorScatterUpdate are with scalar indices. Loops
-// that run on registers have them in the place of these (exec/sequential): no indices are packed,
-// and a tensor of any size is read, and changed in place, where it lies.
+// _Element, _SetElement: what StridedSlice, Gather and TensorScatterUpdate are with scalar indices.
+// Loops that run on registers have them in the place of these (exec/sequential): no indices are
+// packed, and a tensor of any size is read, and changed in place, where it lies.
 #include "ops/array/element.h"
 
 #include <algorithm>
@@ -63,8 +63,14 @@ std::optional<Place> PlaceOf(const KernelContext& ctx, int first, bool from_end)
   return place;
 }
 
-// For what PlaceOf does not find: StridedSlice says what is wrong.
-absl::Status Slice(KernelContext& ctx) {
+// For what PlaceOf does not find: StridedSlice, or Gather, says what is wrong.
+absl::Status Slice(KernelContext& ctx, bool from_end) {
+  if (!from_end) {
+    GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> row,
+                          EvaluateOp("Gather", {ctx.input(0), ctx.input(1)}));
+    ctx.set_output(0, std::move(row[0]));
+    return absl::OkStatus();
+  }
   GYRE_ASSIGN_OR_RETURN(const Tensor begin, IndicesFrom(ctx, 1));
   const int64_t count = begin.dim(0);
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> strides, EvaluateOp("OnesLike", {begin}));
@@ -75,10 +81,15 @@ absl::Status Slice(KernelContext& ctx) {
   return absl::OkStatus();
 }
 
-absl::Status Element(KernelContext& ctx) {
+struct ElementAttrs {
+  explicit ElementAttrs(const Node& node) : from_end(NodeAttr<bool>(node, "from_end")) {}
+  bool from_end;
+};
+
+absl::Status Element(KernelContext& ctx, const ElementAttrs& attrs) {
   const Tensor& input = ctx.input(0);
-  const std::optional<Place> place = PlaceOf(ctx, 1, /*from_end=*/true);
-  if (!place) return Slice(ctx);
+  const std::optional<Place> place = PlaceOf(ctx, 1, attrs.from_end);
+  if (!place) return Slice(ctx, attrs.from_end);
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(input.dtype(), place->shape));
   const size_t size = DTypeSize(input.dtype());
   if (out.bytes() > 0) {
@@ -138,17 +149,21 @@ char* ElementAt(const Tensor& tensor, void* const* indices, bool from_end) {
 
 template <typename Index, int N>
 struct Code {
-  template <typename T>
-  struct Get {
+  template <typename T, bool kFromEnd>
+  struct GetAs {
     static constexpr absl::string_view kInputs = absl::string_view("txxx").substr(0, 1 + N);
     static constexpr absl::string_view kOutputs = "x";
     static bool Run(const Tensor::Alloc&, void* const* operands) noexcept {
-      const char* const element = ElementAt<T, Index, N>(*static_cast<const Tensor*>(operands[0]),
-                                                         operands + 1, /*from_end=*/true);
+      const char* const element =
+          ElementAt<T, Index, N>(*static_cast<const Tensor*>(operands[0]), operands + 1, kFromEnd);
       if (element != nullptr) std::memcpy(operands[1 + N], element, sizeof(T));
       return element != nullptr;
     }
   };
+  template <typename T>
+  using Get = GetAs<T, true>;
+  template <typename T>
+  using GetFromStart = GetAs<T, false>;
   template <typename T>
   struct Set {
     static constexpr absl::string_view kInputs = absl::string_view("Txxxx").substr(0, 2 + N);
@@ -167,8 +182,11 @@ struct Code {
 // Generated code has them of up to three indices.
 template <typename Index, int N>
 absl::StatusOr<Kernel> BindOf(const Node& node, bool reads) {
-  return reads ? WithObjectCode<Code<Index, N>::template Get>("T", Compute<Element>())(node)
-               : WithObjectCode<Code<Index, N>::template Set>("T", Compute<SetElement>())(node);
+  using Codes = Code<Index, N>;
+  if (!reads) return WithObjectCode<Codes::template Set>("T", Compute<SetElement>())(node);
+  return NodeAttr<bool>(node, "from_end")
+             ? WithObjectCode<Codes::template Get>("T", Compute<Element>())(node)
+             : WithObjectCode<Codes::template GetFromStart>("T", Compute<Element>())(node);
 }
 template <typename Index>
 absl::StatusOr<Kernel> Bind(const Node& node, bool reads) {
@@ -246,7 +264,30 @@ bool IsIndexType(const Function& function, Endpoint e) {
 
 }  // namespace
 
+namespace {
+
+// Of rows, by an index that may be a scalar.
+std::optional<ElementAccess> GatherOf(const Function& function, const Node& node) {
+  if (!IsTrivial(node.signature.outputs[0].dtype) || !IsIndexType(function, node.inputs[1]) ||
+      node.attrs.GetOr<int64_t>("batch_dims", 0) != 0)
+    return std::nullopt;
+  if (node.inputs.size() > 2) {
+    const Node& axis = function.node(node.inputs[2].node);
+    if (axis.kind() != OpKind::kConst) return std::nullopt;
+    const Tensor& value = NodeAttr<Tensor>(axis, "value");
+    if (value.rank() != 0 || IndexOf(value) != 0) return std::nullopt;
+  }
+  return ElementAccess{.op = "_Element",
+                       .tensor = node.inputs[0],
+                       .indices = {{node.inputs[1], std::nullopt}},
+                       .from_end = false,
+                       .index_type = TypeOf(function, node.inputs[1])};
+}
+
+}  // namespace
+
 std::optional<ElementAccess> ElementAccessOf(const Function& function, const Node& node) {
+  if (node.op_name == "GatherV2" || node.op_name == "Gather") return GatherOf(function, node);
   const bool reads = node.op_name == "StridedSlice";
   if (!reads && node.op_name != "TensorScatterUpdate") return std::nullopt;
   if (!IsTrivial(node.signature.outputs[0].dtype)) return std::nullopt;
@@ -279,12 +320,13 @@ std::optional<ElementAccess> ElementAccessOf(const Function& function, const Nod
 void RegisterElement(OpRegistry& ops) {
   ops.Add({.schema = "_Element(input: T, indices: N * Index) -> output: T {T: {numbertype, bool}; "
                      "N: int >= 1; "
-                     "Index: indextype = int32}",
+                     "Index: indextype = int32; from_end: bool = true}",
            .doc = "The part of a tensor at these indices of its first dimensions; negative ones "
-                  "count from the end.",
+                  "count from the end, or are out of range.",
            .traits = {.role = Role::kElement},
            .shape = ElementShape,
-           .gradient = NotDifferentiable("it takes a StridedSlice's place where programs run"),
+           .gradient = NotDifferentiable(
+               "it takes a StridedSlice's or a Gather's place where programs run"),
            .kernel = BindElement});
   ops.Add(
       {.schema = "_SetElement(input: T, value: T, indices: N * Index) -> output: T {T: "

@@ -22,12 +22,13 @@ struct ElementAccess {
   // Of StridedSlice, which is this only if it has as many elements as there are indices.
   std::optional<Endpoint> end;
   std::vector<Index> indices;
+  bool from_end = true;  // negative indices count from there
   DType index_type = DType::kInt32;
   std::vector<NodeId> packs;  // nodes that packed indices for it
 };
 
-// Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars, or are constants;
-// nullopt for others.
+// Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars, or are constants; of
+// a Gather of rows by what may be a scalar. Nullopt for others.
 std::optional<ElementAccess> ElementAccessOf(const Function& function, const Node& node);
 
 }  // namespace gyre
