@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "analysis/order.h"
 #include "analysis/pass_through.h"
 #include "analysis/refusals.h"
@@ -192,6 +193,7 @@ void ProgramFacts::InferMainShapes(const std::vector<Endpoint>& feeds) {
 const PartialShape* ProgramFacts::ShapeOf(const Function& function, Endpoint e) const {
   if (shapes_ == nullptr) return nullptr;
   const bool is_main = &function == &program_.main();
+  if (is_main && absl::c_linear_search(scalars_, e)) return &scalar_;  // whatever computes it
   const FunctionShapes* shapes = is_main ? &shapes_->main : shapes_->Find(function.name);
   return shapes == nullptr ? nullptr : &shapes->at(e).shape;
 }

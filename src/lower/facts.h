@@ -86,6 +86,7 @@ class ProgramFacts {
 
   const Program& program_;
   std::vector<Endpoint> scalars_;
+  const PartialShape scalar_ = PartialShape::Scalar();
   const Effects effects_;
   HashMap<const Function*, std::unique_ptr<FunctionFacts>> facts_;
   HashMap<std::pair<const Function*, int>, int> passed_;

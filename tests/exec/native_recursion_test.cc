@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "exec/register_loop.h"
+#include "exec/sequential/native.h"
 #include "support/compile_setting.h"
 #include "support/run_text.h"
 
@@ -57,6 +58,15 @@ constexpr char kTwice[] = R"(
 TEST(NativeRecursion, GivesWhatTokensGive) {
   for (const int n : {0, 1, 2, 9})
     ExpectAgreement(Recursive(kTwice), LoopFeeds(n, 0.7f), {"loop:0"});
+}
+
+TEST(NativeRecursion, OfArgumentsWhoseShapesNobodySays) {
+  const std::string text = absl::StrReplaceAll(Recursive(kTwice), {{" shape=()", ""}});
+  const int64_t before = NumCompiledLoops();
+  const auto session = SessionFor(text, {.compile = CompileMode::kAlways});
+  EXPECT_EQ(RunScalar<float>(*session, LoopFeeds(9, 0.7f), "loop:0"),
+            RunScalar<float>(*SessionFor(Recursive(kTwice)), LoopFeeds(9, 0.7f), "loop:0"));
+  EXPECT_EQ(NumCompiledLoops() - before, 1);
 }
 
 TEST(NativeRecursion, ChangesOverAfterAnyNumberOfKernels) {
