@@ -89,14 +89,30 @@ struct BiasAddKernel {
   }
 };
 
+// All dimensions but the channels.
+absl::StatusOr<ReducedDims> AllButChannels(int rank, const BiasAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(const int channel, ChannelDim(rank, attrs));
+  ReducedDims reduced(rank, true);
+  reduced[channel] = false;
+  return reduced;
+}
+
 absl::Status BiasAddGrad(KernelContext& ctx, const BiasAttrs& attrs) {
   const Tensor& out_backprop = ctx.input(0);
-  GYRE_ASSIGN_OR_RETURN(const int channel, ChannelDim(out_backprop.rank(), attrs));
-  ReducedDims reduced(out_backprop.rank(), true);
-  reduced[channel] = false;
+  GYRE_ASSIGN_OR_RETURN(const ReducedDims reduced, AllButChannels(out_backprop.rank(), attrs));
   GYRE_ASSIGN_OR_RETURN(Tensor sum, SumOver(ctx, out_backprop, reduced, /*keep_dims=*/false));
   ctx.set_output(0, std::move(sum));
   return absl::OkStatus();
+}
+
+std::optional<DenseCode> BiasAddGradDense(const Node& node, absl::Span<const DenseOperand> inputs,
+                                          absl::Span<const Shape> outputs) {
+  if (!inputs[0].shape) return std::nullopt;
+  const Shape& shape = *inputs[0].shape;
+  const absl::StatusOr<ReducedDims> reduced = AllButChannels(shape.rank(), BiasAttrs(node));
+  if (!reduced.ok() || ReducedShape(shape, *reduced, /*keep_dims=*/false) != outputs[0])
+    return std::nullopt;
+  return DenseSumOver(node.signature.inputs[0].dtype, shape, *reduced);
 }
 
 absl::Status BiasAddShape(ShapeContext& c) {
@@ -175,7 +191,7 @@ void RegisterBiasAdd(OpRegistry& ops) {
       .shape = BiasAddGradShape,
       .gradient = {BiasAddGradGradient},
       .batch = {BiasAddGradBatch},
-      .kernel = Compute<&BiasAddGrad>(),
+      .kernel = WithDenseCode<&BiasAddGradDense>(Compute<&BiasAddGrad>()),
   });
 }
 

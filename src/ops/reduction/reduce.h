@@ -261,17 +261,11 @@ struct DenseReduction {
 
 }  // namespace internal
 
-// What ReduceInput does, for Kernel::dense.
+// What Reduce does to a tensor of this shape, for Kernel::dense.
 template <typename R>
-std::optional<DenseCode> ReduceDense(absl::Span<const DenseOperand> inputs,
-                                     absl::Span<const Shape> outputs, bool keep_dims, R reducer) {
-  if (!inputs[0].shape || inputs[1].constant == nullptr) return std::nullopt;
-  const Shape& shape = *inputs[0].shape;
-  const absl::StatusOr<ReducedDims> reduced = ReducedDimsOf(*inputs[1].constant, shape.rank());
-  if (!reduced.ok() || shape.num_elements() == 0 || shape.num_elements() > kMaxDenseWork ||
-      ReducedShape(shape, *reduced, keep_dims) != outputs[0])
-    return std::nullopt;
-  if (ReducesNothing(shape, *reduced)) {
+std::optional<DenseCode> ReduceDense(const Shape& shape, const ReducedDims& reduced, R reducer) {
+  if (shape.num_elements() == 0 || shape.num_elements() > kMaxDenseWork) return std::nullopt;
+  if (ReducesNothing(shape, reduced)) {
     const auto bytes = static_cast<size_t>(shape.num_elements()) * sizeof(typename R::In);
     return DenseCode{.function = &internal::CopyDense,
                      .plan = std::make_shared<size_t>(bytes),
@@ -279,13 +273,24 @@ std::optional<DenseCode> ReduceDense(absl::Span<const DenseOperand> inputs,
                      .work = shape.num_elements()};
   }
   using Dense = internal::DenseReduction<R>;
-  auto plan = std::make_shared<const Dense>(std::move(reducer), shape, *reduced);
+  auto plan = std::make_shared<const Dense>(std::move(reducer), shape, reduced);
   if (!internal::Reduction<R>(plan->reducer, plan->plan, nullptr, nullptr).IsOnePiece())
     return std::nullopt;
   return DenseCode{.function = &Dense::Run,
                    .plan = std::move(plan),
                    .num_operands = 1,
                    .work = shape.num_elements()};
+}
+
+// What ReduceInput does.
+template <typename R>
+std::optional<DenseCode> ReduceDense(absl::Span<const DenseOperand> inputs,
+                                     absl::Span<const Shape> outputs, bool keep_dims, R reducer) {
+  if (!inputs[0].shape || inputs[1].constant == nullptr) return std::nullopt;
+  const Shape& shape = *inputs[0].shape;
+  const absl::StatusOr<ReducedDims> reduced = ReducedDimsOf(*inputs[1].constant, shape.rank());
+  if (!reduced.ok() || ReducedShape(shape, *reduced, keep_dims) != outputs[0]) return std::nullopt;
+  return ReduceDense(shape, *reduced, std::move(reducer));
 }
 
 template <typename R>

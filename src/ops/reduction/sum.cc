@@ -71,6 +71,16 @@ absl::StatusOr<Tensor> SumOver(const KernelContext& ctx, const Tensor& tensor,
   return result;
 }
 
+std::optional<DenseCode> DenseSumOver(DType dtype, const Shape& shape, const ReducedDims& reduced) {
+  std::optional<DenseCode> code;
+  VisitType<NumberTypes>(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    code = ReduceDense(shape, reduced, SumReducer<T>{.mean = false});
+    return absl::OkStatus();
+  }).IgnoreError();  // others have none
+  return code;
+}
+
 void RegisterSum(OpRegistry& ops) {
   ops.Add({
       .schema = "Sum(input: T, reduction_indices: Tidx) -> output: T "

@@ -1,8 +1,11 @@
 // Sums, for the ops of other folders that need one.
 #pragma once
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "gyre/core/tensor.h"
+#include "ops/dense_code.h"
 #include "ops/kernel.h"
 #include "ops/reduction/axes.h"
 
@@ -12,5 +15,8 @@ namespace gyre {
 // numbers. Any thread.
 absl::StatusOr<Tensor> SumOver(const KernelContext& ctx, const Tensor& tensor,
                                const ReducedDims& reduced, bool keep_dims);
+
+// The same of tensors of this type and shape, for Kernel::dense.
+std::optional<DenseCode> DenseSumOver(DType dtype, const Shape& shape, const ReducedDims& reduced);
 
 }  // namespace gyre
