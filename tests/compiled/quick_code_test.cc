@@ -114,7 +114,7 @@ TEST(QuickCode, ListsAreChangedAndReadWithFewCalls) {
   ListOp set("TensorListSetItem", {ListTensor(), index, value}, {4, 4}, 0);
   ListOp get("TensorListGetItem", {ListTensor(), index, shape}, {4}, 4);
   ListOp pop("TensorListPopBack", {ListTensor(), any}, {}, 4);
-  constexpr int kSize = 1000, kLeaf = 32;
+  constexpr int kSize = 1000, kLeaf = 128;
   // The first of each leaf is a call, and where a first leaf grows.
   constexpr int kMostCalls = kSize / kLeaf + 8;
   auto list = MakeRef<TensorList>(DType::kFloat, PartialShape(Shape()));

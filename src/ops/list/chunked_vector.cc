@@ -13,18 +13,15 @@ namespace {
 
 constexpr int kBits = 5;
 constexpr int kFanOut = 1 << kBits;
+// Of leaves of scalars, which are copied by little more than a tensor's reference.
+constexpr int kScalarLeafBits = 7;
+constexpr size_t kMaxScalarBytes = 8;
 // Larger tensors stay in the buffers they came in.
 constexpr size_t kMaxPackedBytes = 128;
 // What comes as bytes has no buffer of its own yet.
 constexpr size_t kMaxPackedRunBytes = 2048;
 // A leaf begins with room for so many elements, and one that is not the first of all, for all.
 constexpr int kLeastRoom = 4;
-
-// Elements below a node of this level.
-int64_t Span(int level) { return int64_t{1} << (kBits * (level + 1)); }
-int SlotOf(int64_t i, int level) {
-  return static_cast<int>((i >> (kBits * level)) & (kFanOut - 1));
-}
 
 // As memcpy. Most elements are one number: no call for those.
 void CopyElement(char* to, const void* from, size_t bytes) {
@@ -38,6 +35,30 @@ void CopyElement(char* to, const void* from, size_t bytes) {
 }
 
 }  // namespace
+
+void ChunkedVector::Stored::AddRun(int j, int n) {
+  for (int w = 0; w < static_cast<int>(words_.size()); ++w) {
+    const int from = std::max(j - w * 64, 0), to = std::min(j + n - w * 64, 64);
+    if (from < to) words_[w] |= (~uint64_t{0} >> (64 - (to - from))) << from;
+  }
+}
+int ChunkedVector::Stored::Count() const {
+  return std::popcount(words_[0]) + std::popcount(words_[1]);
+}
+int ChunkedVector::Stored::End() const {
+  return words_[1] != 0 ? 64 + std::bit_width(words_[1]) : std::bit_width(words_[0]);
+}
+int ChunkedVector::Stored::RunFrom(int j) const {
+  if (j >= 64) return std::countr_one(words_[1] >> (j - 64));
+  const int first = std::countr_one(words_[0] >> j);
+  return j + first < 64 ? first : first + std::countr_one(words_[1]);
+}
+int ChunkedVector::Stored::NextFrom(int64_t j) const {
+  if (j < 64 && words_[0] >> j != 0) return static_cast<int>(j) + std::countr_zero(words_[0] >> j);
+  const int64_t rest = std::max<int64_t>(j - 64, 0);
+  if (rest >= 64 || words_[1] >> rest == 0) return kMax;
+  return static_cast<int>(64 + rest) + std::countr_zero(words_[1] >> rest);
+}
 
 struct ChunkedVector::Node : RefCounted {
   explicit Node(MemoryBudget* budget) : charge(budget) {}
@@ -69,18 +90,19 @@ struct ChunkedVector::Leaf final : Node {
     packed = other.packed;
     shape = other.shape;
     element_bytes = other.element_bytes;
-    GYRE_RETURN_IF_ERROR(Reserve(std::bit_width(other.stored), moves));
+    const int end = other.stored.End();
+    GYRE_RETURN_IF_ERROR(Reserve(end, moves));
     if (packed) {
-      std::copy_n(other.bytes.get(), std::bit_width(other.stored) * element_bytes, bytes.get());
+      std::copy_n(other.bytes.get(), static_cast<size_t>(end) * element_bytes, bytes.get());
     } else {
-      std::copy_n(other.boxes.get(), std::bit_width(other.stored), boxes.get());
+      std::copy_n(other.boxes.get(), end, boxes.get());
     }
     stored = other.stored;
-    moves += std::popcount(stored);
+    moves += stored.Count();
     return absl::OkStatus();
   }
 
-  bool Has(int j) const { return (stored >> j & 1) != 0; }
+  bool Has(int j) const { return stored.Has(static_cast<uint64_t>(j)); }
   Item Peek(int j) const {
     if (!Has(j)) return {};
     if (packed) return {&shape, bytes.get() + static_cast<size_t>(j) * element_bytes};
@@ -88,7 +110,7 @@ struct ChunkedVector::Leaf final : Node {
   }
   Item PeekRun(int j) const {
     Item item = Peek(j);
-    if (packed && Has(j)) item.run = std::countr_one(stored >> j);
+    if (packed && Has(j)) item.run = stored.RunFrom(j);
     return item;
   }
 
@@ -103,7 +125,7 @@ struct ChunkedVector::Leaf final : Node {
 
   [[gnu::always_inline]] absl::Status Put(int j, Tensor&& value, Tensor::Alloc alloc,
                                           int64_t& moves) {
-    if (stored == 0)
+    if (stored.IsEmpty())
       Restart(value.shape(), IsTrivial(dtype) ? value.bytes() : SIZE_MAX, kMaxPackedBytes);
     if (packed && value.shape() != shape) GYRE_RETURN_IF_ERROR(Unpack(alloc, moves));
     if (j >= capacity) GYRE_RETURN_IF_ERROR(Reserve(j + 1, moves));
@@ -113,16 +135,16 @@ struct ChunkedVector::Leaf final : Node {
     } else {
       boxes[j] = std::move(value);
     }
-    stored |= uint32_t{1} << j;
+    stored.Add(static_cast<uint64_t>(j));
     ++moves;
     return absl::OkStatus();
   }
 
   // Put, of a scalar. False: it is not one among others for which there is room.
   [[gnu::always_inline]] bool PutScalar(int j, const void* scalar, int64_t& moves) {
-    if (stored == 0 || !packed || shape.rank() != 0 || j >= capacity) return false;
+    if (stored.IsEmpty() || !packed || shape.rank() != 0 || j >= capacity) return false;
     CopyElement(bytes.get() + static_cast<size_t>(j) * element_bytes, scalar, element_bytes);
-    stored |= uint32_t{1} << j;
+    stored.Add(static_cast<uint64_t>(j));
     ++moves;
     return true;
   }
@@ -131,12 +153,12 @@ struct ChunkedVector::Leaf final : Node {
   absl::Status PutRun(int j, int n, const Shape& each, const char* from, Tensor::Alloc alloc,
                       int64_t& moves) {
     const size_t each_bytes = static_cast<size_t>(each.num_elements()) * DTypeSize(dtype);
-    if (stored == 0) Restart(each, each_bytes, kMaxPackedRunBytes);
+    if (stored.IsEmpty()) Restart(each, each_bytes, kMaxPackedRunBytes);
     if (packed && each == shape) {
       if (j + n > capacity) GYRE_RETURN_IF_ERROR(Reserve(j + n, moves));
       std::copy_n(from, static_cast<size_t>(n) * element_bytes,
                   bytes.get() + static_cast<size_t>(j) * element_bytes);
-      stored |= (~uint32_t{0} >> (kFanOut - n)) << j;
+      stored.AddRun(j, n);
       moves += n;
       return absl::OkStatus();
     }
@@ -163,7 +185,7 @@ struct ChunkedVector::Leaf final : Node {
 
   void Clear(int j) {
     if (!packed && Has(j)) boxes[j] = Tensor();
-    stored &= ~(uint32_t{1} << j);
+    stored.Clear(static_cast<uint64_t>(j));
   }
 
   // Nothing is stored: the first element decides how the leaf keeps its elements.
@@ -179,7 +201,8 @@ struct ChunkedVector::Leaf final : Node {
   // Room for the first n elements; those that are stored move over.
   absl::Status Reserve(int n, int64_t& moves) {
     if (n <= capacity) return absl::OkStatus();
-    const int least = packed ? least_room : kLeastRoom;
+    // What is packed grows fourfold, so that few elements are moved more than once.
+    const int least = packed ? std::max(least_room, std::min(4 * capacity, most_room)) : kLeastRoom;
     const int room = std::max(least, static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))));
     GYRE_RETURN_IF_ERROR(
         charge.Set(static_cast<int64_t>(sizeof(Leaf) + static_cast<size_t>(room) * element_bytes)));
@@ -194,7 +217,7 @@ struct ChunkedVector::Leaf final : Node {
       boxes = std::move(larger);
     }
     capacity = room;
-    moves += std::popcount(stored);
+    moves += stored.Count();
     return absl::OkStatus();
   }
 
@@ -210,23 +233,26 @@ struct ChunkedVector::Leaf final : Node {
     bytes.reset();
     packed = false;
     element_bytes = sizeof(Tensor);
-    moves += std::popcount(stored);
+    moves += stored.Count();
     return absl::OkStatus();
   }
 
   DType dtype = DType::kInvalid;
   bool packed = false;
-  int least_room = kLeastRoom;  // of packed elements
+  int least_room = kLeastRoom, most_room = kFanOut;  // of packed elements
   int capacity = 0;
-  uint32_t stored = 0;  // bit j: element j is there
+  Stored stored;
   size_t element_bytes = 0;
   Shape shape;  // of every element, if packed
   std::unique_ptr<char[]> bytes;
   std::unique_ptr<Tensor[]> boxes;
 };
 
+ChunkedVector::ChunkedVector(DType dtype) : dtype_(dtype), leaf_bits_(kBits) {}
+
 ChunkedVector::ChunkedVector(const ChunkedVector& other)
     : dtype_(other.dtype_),
+      leaf_bits_(other.leaf_bits_),
       level_(other.level_),
       root_(other.root_),
       size_(other.size_),
@@ -240,8 +266,21 @@ ChunkedVector::~ChunkedVector() {
   if (!IsTrivial(dtype_) && dtype_ != DType::kString) DropIteratively(std::move(root_));
 }
 
+int64_t ChunkedVector::Span(int level) const { return int64_t{1} << (leaf_bits_ + kBits * level); }
+
+int ChunkedVector::SlotOf(int64_t i, int level) const {
+  if (level == 0) return static_cast<int>(i & ((int64_t{1} << leaf_bits_) - 1));
+  return static_cast<int>((i >> (leaf_bits_ + kBits * (level - 1))) & (kFanOut - 1));
+}
+
+void ChunkedVector::ChooseLeaves(const Shape& first, size_t bytes) {
+  const bool is_scalar = first.rank() == 0 && IsTrivial(dtype_) && bytes <= kMaxScalarBytes;
+  leaf_bits_ = is_scalar ? kScalarLeafBits : kBits;
+  level_ = 0;
+}
+
 void ChunkedVector::OpenWindow(Leaf* leaf, int64_t i) {
-  const bool has_scalars = leaf != nullptr && leaf->stored != 0 && leaf->packed &&
+  const bool has_scalars = leaf != nullptr && !leaf->stored.IsEmpty() && leaf->packed &&
                            leaf->shape.rank() == 0 && leaf->capacity > 0;
   if (has_scalars) {
     window_ = {.begin = i - SlotOf(i, 0),
@@ -289,11 +328,10 @@ int64_t ChunkedVector::NextStored(int64_t i) const {
 }
 
 // The first stored index >= i below `node`, counted from its first element; Span(level) if none.
-int64_t ChunkedVector::NextStoredIn(const RefCounted* node, int level, int64_t i) {
+int64_t ChunkedVector::NextStoredIn(const RefCounted* node, int level, int64_t i) const {
   if (node == nullptr) return Span(level);
   if (level == 0) {
-    const uint32_t rest = static_cast<const Leaf*>(node)->stored >> i;
-    return rest == 0 ? Span(0) : i + std::countr_zero(rest);
+    return std::min<int64_t>(static_cast<const Leaf*>(node)->stored.NextFrom(i), Span(0));
   }
   const Branch* branch = static_cast<const Branch*>(node);
   const int64_t below = Span(level - 1);
@@ -336,7 +374,8 @@ absl::StatusOr<ChunkedVector::Leaf*> ChunkedVector::WritableLeaf(int64_t i, Tens
     slot = &branch->children[SlotOf(i, level)];
   }
   GYRE_ASSIGN_OR_RETURN(Leaf * leaf, Own<Leaf>(*slot, alloc));
-  if (i >= kFanOut) leaf->least_room = kFanOut;
+  leaf->most_room = static_cast<int>(Span(0));
+  if (i >= Span(0)) leaf->least_room = leaf->most_room;
   return leaf;
 }
 
@@ -355,6 +394,7 @@ void ChunkedVector::OpenLeafOf(int64_t i) { OpenWindow(OwnedLeaf(i), i); }
 
 absl::Status ChunkedVector::Set(int64_t i, Tensor value, Tensor::Alloc alloc) {
   Close();
+  if (!root_) ChooseLeaves(value.shape(), value.bytes());
   Leaf* leaf = OwnedLeaf(i);
   if (leaf == nullptr) {
     GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
@@ -409,13 +449,14 @@ absl::Status ChunkedVector::SetRun(int64_t i, int64_t n, const Shape& shape, con
   Close();
   const size_t element_bytes = static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype_);
   const char* from = static_cast<const char*>(bytes);
+  if (!root_) ChooseLeaves(shape, element_bytes);
   while (n > 0) {
     Leaf* leaf = OwnedLeaf(i);
     if (leaf == nullptr) {
       GYRE_ASSIGN_OR_RETURN(leaf, WritableLeaf(i, alloc));
     }
     const int slot = SlotOf(i, 0);
-    const int here = static_cast<int>(std::min<int64_t>(n, kFanOut - slot));
+    const int here = static_cast<int>(std::min<int64_t>(n, Span(0) - slot));
     GYRE_RETURN_IF_ERROR(leaf->PutRun(slot, here, shape, from, alloc, moves_));
     from += static_cast<size_t>(here) * element_bytes;
     i += here;
@@ -495,7 +536,7 @@ absl::Status ChunkedVector::Truncate(RefPtr<RefCounted>& slot, int level, int64_
   }
   if (level == 0) {
     GYRE_ASSIGN_OR_RETURN(Leaf * leaf, Own<Leaf>(slot, alloc));
-    for (int j = static_cast<int>(n); j < kFanOut; ++j) leaf->Clear(j);
+    for (int j = static_cast<int>(n); j < Span(0); ++j) leaf->Clear(j);
     return absl::OkStatus();
   }
   GYRE_ASSIGN_OR_RETURN(Branch * branch, Own<Branch>(slot, alloc));

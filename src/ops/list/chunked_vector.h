@@ -1,14 +1,14 @@
 // ChunkedVector: a vector of tensors of one dtype whose copies share what they have in common.
 //
-//   root ── branch ─┬─ leaf   32 elements
+//   root ── branch ─┬─ leaf   32 elements, or 128 scalars
 //                   ├─ leaf
 //                   └─ (null: nothing stored in this range)
 //
-// A tree of fan-out 32. A copy shares the root; changing an element of a shared tree copies the
-// nodes on the path to it, changing one of an unshared tree copies nothing. So appending or setting
-// n elements takes O(n) moves of elements, however many copies are kept in between, and ranges
-// where nothing is stored cost nothing. A leaf packs small elements as bytes while their shapes
-// agree, so a scalar takes its own bytes and no Tensor.
+// A tree of fan-out 32, whose leaves hold more of scalars. A copy shares the root; changing an
+// element of a shared tree copies the nodes on the path to it, changing one of an unshared tree
+// copies nothing. So appending or setting n elements takes O(n) moves of elements, however many
+// copies are kept in between, and ranges where nothing is stored cost nothing. A leaf packs small
+// elements as bytes while their shapes agree, so a scalar takes its own bytes and no Tensor.
 //
 // A value type. Const members may be called from many threads at once.
 #pragma once
@@ -26,7 +26,7 @@ namespace gyre {
 class ChunkedVector {
  public:
   // Empty. Every element will be of type `dtype`.
-  explicit ChunkedVector(DType dtype) : dtype_(dtype) {}
+  explicit ChunkedVector(DType dtype);
   ChunkedVector(const ChunkedVector& other);
   ChunkedVector& operator=(const ChunkedVector&) = delete;
   ~ChunkedVector();
@@ -93,7 +93,7 @@ class ChunkedVector {
   template <typename T>
   bool TryGet(int64_t i, T* value) const {
     const auto j = static_cast<uint64_t>(i - window_.begin);
-    if (!Sees<T>(j) || i >= size_ || (*window_.stored >> j & 1) == 0) return false;
+    if (!Sees<T>(j) || i >= size_ || !window_.stored->Has(j)) return false;
     std::memcpy(value, window_.elements + j * sizeof(T), sizeof(T));
     return true;
   }
@@ -117,7 +117,7 @@ class ChunkedVector {
   bool TryPop(T* value) {
     const auto j = static_cast<uint64_t>(size_ - 1 - window_.begin);
     if (j == 0 || !TryGet(size_ - 1, value)) return false;
-    *window_.stored &= ~(uint32_t{1} << j);
+    window_.stored->Clear(j);
     --size_;
     return true;
   }
@@ -126,12 +126,32 @@ class ChunkedVector {
   int64_t moves() const { return moves_; }
 
  private:
+  // Which elements of a leaf are there.
+  class Stored {
+   public:
+    static constexpr uint64_t kMax = 128;
+
+    bool Has(uint64_t j) const { return (words_[j / 64] >> j % 64 & 1) != 0; }
+    void Add(uint64_t j) { words_[j / 64] |= uint64_t{1} << j % 64; }
+    void Clear(uint64_t j) { words_[j / 64] &= ~(uint64_t{1} << j % 64); }
+    // Requirement: j + n <= kMax.
+    void AddRun(int j, int n);
+    bool IsEmpty() const { return (words_[0] | words_[1]) == 0; }
+    int Count() const;
+    int End() const;                // behind the last that is there
+    int RunFrom(int j) const;       // how many are there in a row
+    int NextFrom(int64_t j) const;  // the first at or behind it; kMax: none
+
+   private:
+    std::array<uint64_t, kMax / 64> words_ = {};
+  };
+
   // Of a leaf that packs scalars, and that is this vector's alone while is_open_ says so.
   struct Window {
     int64_t begin = 0;  // the first of its elements
     uint64_t room = 0;  // for so many
     char* elements = nullptr;
-    uint32_t* stored = nullptr;  // bit j: element j is there
+    Stored* stored = nullptr;
   };
   template <typename T>
   bool Sees(uint64_t j) const {
@@ -140,7 +160,7 @@ class ChunkedVector {
   template <typename T>
   void Put(uint64_t j, const T& value) {
     std::memcpy(window_.elements + j * sizeof(T), &value, sizeof(T));
-    *window_.stored |= uint32_t{1} << j;
+    window_.stored->Add(j);
     ++moves_;
   }
   void Close() const { is_open_.store(false, std::memory_order_relaxed); }
@@ -159,9 +179,17 @@ class ChunkedVector {
   absl::StatusOr<T*> Own(RefPtr<RefCounted>& slot, Tensor::Alloc alloc);
   absl::Status Truncate(RefPtr<RefCounted>& slot, int level, int64_t size, int64_t n,
                         Tensor::Alloc alloc);
-  static int64_t NextStoredIn(const RefCounted* node, int level, int64_t i);
+  int64_t NextStoredIn(const RefCounted* node, int level, int64_t i) const;
+
+  // Elements below a node of this level, and the number of the one, or of the child, that leads to
+  // element i.
+  int64_t Span(int level) const;
+  int SlotOf(int64_t i, int level) const;
+  // Nothing is stored: an element decides how many a leaf holds.
+  void ChooseLeaves(const Shape& first, size_t bytes);
 
   DType dtype_;
+  int leaf_bits_;            // a leaf holds 2 to this power
   int level_ = 0;            // of the root: leaves are level 0
   RefPtr<RefCounted> root_;  // a Branch if level_ > 0, else a Leaf; null: nothing stored
   int64_t size_ = 0;
