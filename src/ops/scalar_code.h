@@ -29,6 +29,9 @@ struct ScalarCode {
   // Where the function of one element costs about as much as that of several: K::VectorRow, which
   // finds that; else null.
   RowFunction (*row)();
+  // Where `function` is T f(T) of one element, a float or double, and never without a result:
+  // K::VectorOne, which finds f; else null.
+  const void* (*one)();
 };
 
 template <typename K>
@@ -50,10 +53,16 @@ constexpr RowFunction (*RowFinder())() {
     return &K::VectorRow;
   return nullptr;
 }
+template <typename K>
+constexpr const void* (*OneFinder())() {
+  if constexpr (requires { K::VectorOne(); })
+    return [] { return reinterpret_cast<const void*>(K::VectorOne()); };
+  return nullptr;
+}
 }  // namespace internal
 
 template <typename K>
 inline const ScalarCode kScalarCode = {&K::Scalar, typeid(K), internal::Broadcasts<K>(),
-                                       internal::RowFinder<K>()};
+                                       internal::RowFinder<K>(), internal::OneFinder<K>()};
 
 }  // namespace gyre

@@ -9,6 +9,17 @@ const void* ElementsOf(const Tensor* tensor) { return tensor->raw_data(); }
 }  // namespace
 
 void LoopGenerator::WriteScalar(uint32_t at, const Instruction& op) {
+  if (!stands_alone_ && op.code->one != nullptr) {
+    const bool is_double = region_.cells[op.outputs[0]].element_bytes == sizeof(double);
+    llvm::Type* const type = is_double ? b_.getDoubleTy() : b_.getFloatTy();
+    llvm::CallInst* const result =
+        b_.CreateCall(llvm::FunctionType::get(type, {type}, false), Address(op.code->one()),
+                      {b_.CreateLoad(type, slots_[op.inputs[0]])});
+    result->setDoesNotThrow();
+    b_.CreateStore(result, slots_[op.outputs[0]]);
+    b_.CreateBr(BlockAt(at + 1));
+    return;
+  }
   auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size());
   llvm::AllocaInst* const list = Slot(list_type);
   for (size_t i = 0; i < op.inputs.size(); ++i) {

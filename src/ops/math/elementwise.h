@@ -156,11 +156,17 @@ struct Unary<F, T> {
     }
   }
 
-  static T One(T x) {
-    C value = static_cast<C>(x);
-    ComputeRow()(&value, &value, 1);
-    return static_cast<T>(value);
+  static UnaryOne<C> ComputeOne() {
+    static const UnaryOne<C> one = simd::FindOne<C>(F::kVector);
+    return one;
   }
+  static UnaryOne<T> VectorOne()
+    requires(!kIsSmallFloat<T>)
+  {
+    return ComputeOne();
+  }
+
+  static T One(T x) { return static_cast<T>(ComputeOne()(static_cast<C>(x))); }
   static bool Scalar(const void* const* inputs, void* output) noexcept {
     *static_cast<T*>(output) = One(*static_cast<const T*>(inputs[0]));
     return true;
@@ -172,7 +178,8 @@ struct Unary<F, T> {
       ctx.set_output(0, Tensor::Scalar<T>(One(x.scalar<T>())));
       return absl::OkStatus();
     }
-    return RunUnary(ctx, {kIsSmallFloat<T> ? &Row : ComputeRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
+    return RunUnary(ctx,
+                    {kIsSmallFloat<T> ? &Row : ComputeRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
   }
 };
 

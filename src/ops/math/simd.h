@@ -23,6 +23,10 @@ using UnaryRow = void (*)(const void* x, void* y, int64_t n);
 // integer zero; the contents of z are then unspecified.
 using BinaryRow = bool (*)(const void* x, const void* y, void* z, int64_t n, Operands operands);
 
+// f(x), with the bits that a UnaryRow gives it.
+template <typename T>
+using UnaryOne = T (*)(T x);
+
 namespace simd {
 
 enum class UnaryOp : uint8_t {
@@ -59,6 +63,9 @@ enum class CompareOp : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEq
 UnaryRow FindRow(UnaryOp op, DType dtype);
 BinaryRow FindRow(ArithmeticOp op, DType dtype);
 BinaryRow FindRow(CompareOp op, DType dtype);
+// Of single elements, float or double: in a register, and of a vector of one.
+template <typename T>
+UnaryOne<T> FindOne(UnaryOp op);
 
 }  // namespace simd
 }  // namespace gyre

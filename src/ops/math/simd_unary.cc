@@ -233,51 +233,62 @@ void Row(const void* input, void* output, int64_t size) {
   }
 }
 
-template <class Op>
-UnaryRow RowFor(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat:
-      return &Row<Op, float>;
-    case DType::kDouble:
-      return &Row<Op, double>;
-    default:
-      return nullptr;
-  }
+template <class Op, typename T>
+T One(T x) {
+  const hn::CappedTag<T, 1> d;
+  return hn::GetLane(Op::Run(d, hn::Set(d, x)));
 }
 
-UnaryRow FindUnary(UnaryOp op, DType dtype) {
+// What Visit makes of the op's lanes.
+template <typename Visit>
+auto VisitLanes(UnaryOp op, const Visit& visit) -> decltype(visit(AbsLanes())) {
   switch (op) {
     case UnaryOp::kAbs:
-      return RowFor<AbsLanes>(dtype);
+      return visit(AbsLanes());
     case UnaryOp::kRelu:
-      return RowFor<ReluLanes>(dtype);
+      return visit(ReluLanes());
     case UnaryOp::kNeg:
-      return RowFor<NegLanes>(dtype);
+      return visit(NegLanes());
     case UnaryOp::kSquare:
-      return RowFor<SquareLanes>(dtype);
+      return visit(SquareLanes());
     case UnaryOp::kSqrt:
-      return RowFor<SqrtLanes>(dtype);
+      return visit(SqrtLanes());
     case UnaryOp::kRsqrt:
-      return RowFor<RsqrtLanes>(dtype);
+      return visit(RsqrtLanes());
     case UnaryOp::kReciprocal:
-      return RowFor<ReciprocalLanes>(dtype);
+      return visit(ReciprocalLanes());
     case UnaryOp::kFloor:
-      return RowFor<FloorLanes>(dtype);
+      return visit(FloorLanes());
     case UnaryOp::kExp:
-      return RowFor<ExpLanes>(dtype);
+      return visit(ExpLanes());
     case UnaryOp::kLog:
-      return RowFor<LogLanes>(dtype);
+      return visit(LogLanes());
     case UnaryOp::kSin:
-      return RowFor<SinLanes>(dtype);
+      return visit(SinLanes());
     case UnaryOp::kCos:
-      return RowFor<CosLanes>(dtype);
+      return visit(CosLanes());
     case UnaryOp::kTanh:
-      return RowFor<TanhLanes>(dtype);
+      return visit(TanhLanes());
     case UnaryOp::kSigmoid:
-      return RowFor<SigmoidLanes>(dtype);
+      return visit(SigmoidLanes());
   }
   return nullptr;
 }
+
+UnaryRow FindUnary(UnaryOp op, DType dtype) {
+  return VisitLanes(op, [dtype](auto lanes) -> UnaryRow {
+    using Op = decltype(lanes);
+    if (dtype == DType::kFloat) return &Row<Op, float>;
+    return dtype == DType::kDouble ? &Row<Op, double> : nullptr;
+  });
+}
+
+template <typename T>
+UnaryOne<T> FindUnaryOne(UnaryOp op) {
+  return VisitLanes(op, [](auto lanes) -> UnaryOne<T> { return &One<decltype(lanes), T>; });
+}
+UnaryOne<float> FindOneFloat(UnaryOp op) { return FindUnaryOne<float>(op); }
+UnaryOne<double> FindOneDouble(UnaryOp op) { return FindUnaryOne<double>(op); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace gyre::simd
@@ -287,8 +298,18 @@ HWY_AFTER_NAMESPACE();
 namespace gyre::simd {
 
 HWY_EXPORT(FindUnary);
+HWY_EXPORT(FindOneFloat);
+HWY_EXPORT(FindOneDouble);
 
 UnaryRow FindRow(UnaryOp op, DType dtype) { return HWY_DYNAMIC_DISPATCH(FindUnary)(op, dtype); }
+template <>
+UnaryOne<float> FindOne<float>(UnaryOp op) {
+  return HWY_DYNAMIC_DISPATCH(FindOneFloat)(op);
+}
+template <>
+UnaryOne<double> FindOne<double>(UnaryOp op) {
+  return HWY_DYNAMIC_DISPATCH(FindOneDouble)(op);
+}
 
 }  // namespace gyre::simd
 #endif
