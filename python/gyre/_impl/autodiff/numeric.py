@@ -59,9 +59,9 @@ def _by_tape(f, sources: list, place: int) -> np.ndarray:
     jacobian = np.zeros((reals(y.numpy()).size, reals(x.numpy()).size), _real_type(x))
     for row in range(jacobian.shape[0]):
         weight = np.zeros(shape, y.dtype.as_numpy_dtype)
-        reals = reals(weight)
-        reals[row] = 1
-        weight = reals.view(weight.dtype).reshape(shape)
+        flat = reals(weight)
+        flat[row] = 1
+        weight = flat.view(weight.dtype).reshape(shape)
         found = tape.gradient(y, x, convert_to_tensor(weight), UnconnectedGradients.ZERO)
         jacobian[row] = reals(convert_to_tensor(found).numpy())
     return jacobian

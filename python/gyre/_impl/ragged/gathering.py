@@ -68,8 +68,9 @@ def _gather(params, indices, axis: int, batch: int):
         return params.with_values(inner)
     indices = _ragged_first(indices)
     require_same_rows(
-        params, indices, "params and indices of a gather must have the same rows in their batch "
-        "dimensions"
+        params,
+        indices,
+        "params and indices of a gather must have the same rows in their batch dimensions",
     )
     return params.with_values(_gather(params.values, indices.values, axis - 1, batch - 1))
 

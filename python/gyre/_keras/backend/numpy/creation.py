@@ -114,7 +114,9 @@ def arange(start, stop=None, step=None, dtype=None):
 def _spaced(start, stop, num, endpoint):
     """Even steps between floating tensors, and the step."""
     divisor = num - 1 if endpoint else num
-    start = gyre.broadcast_to(start, gyre.broadcast_dynamic_shape(gyre.shape(start), gyre.shape(stop)))
+    start = gyre.broadcast_to(
+        start, gyre.broadcast_dynamic_shape(gyre.shape(start), gyre.shape(stop))
+    )
     step = (stop - start) / cast(divisor, start.dtype) if divisor > 0 else (stop - start) * math.nan
     places = gyre.cast(gyre.range(num), start.dtype)
     places = gyre.reshape(places, [num] + [1] * start.shape.rank)
