@@ -126,3 +126,31 @@ def test_an_exported_model_runs_without_keras(keras, tmp_path):
     loaded = gyre.saved_model.load(tmp_path / "exported")
     (found,) = loaded.signatures["serve"](gyre.constant(x)).values()
     np.testing.assert_allclose(found.numpy(), model.predict(x, verbose=0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("option", [True, False])
+def test_jit_compile_of_a_model_acts(keras, option):
+    model = keras.Sequential([keras.Input((7, 4)), keras.layers.GRU(6), keras.layers.Dense(3)])
+    model.compile("sgd", "mse", jit_compile=option)
+    before = gyre._gyre.compiled_loops()
+    model.predict(data(7, 4)[0], verbose=0)
+    assert (gyre._gyre.compiled_loops() > before) == option
+    assert model.predict_function._one._jit_compile == option
+
+
+def test_lengths_of_samples_are_a_mask(keras):
+    from gyre._keras.backend.rnn import rnn
+
+    def step(x, states):
+        total = states[0] + x
+        return total, [total]
+
+    x, lengths = np.arange(1.0, 13.0, dtype="float32").reshape(2, 3, 2), np.array([1, 3])
+    for options in ({}, {"go_backwards": True}, {"unroll": True}):
+        last, outputs, states = rnn(
+            step, x, [np.zeros((2, 2), "float32")], input_length=lengths, **options
+        )
+        expected = [[1.0, 2.0], [27.0, 30.0]]
+        np.testing.assert_array_equal(states[0], expected)
+        np.testing.assert_array_equal(last, expected)
+        assert outputs.shape == (2, 3, 2)

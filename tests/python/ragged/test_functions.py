@@ -254,3 +254,23 @@ def test_made_of_other_parts():
     assert inner.ragged_rank == 1 and inner.shape.as_list() == [2, None, 2]
     with pytest.raises(ValueError, match="equally deep"):
         gyre.ragged.constant([[1], [[2]]])
+
+
+def test_rows_that_differ_in_number_are_told():
+    """Also where one of them has rows that could be repeated, and where a graph finds it out."""
+    fewer, one = gyre.ragged.constant([[True], [False]]), gyre.ragged.constant([[True, False]])
+    calls = [
+        (lambda x, m: gyre.ragged.boolean_mask(x, m), "the rows of the mask"),
+        (lambda x, m: gyre.dynamic_partition(x, gyre.cast(m, gyre.int32), 2), "the partitions"),
+        (lambda x, m: gyre.math.segment_sum(x, gyre.cast(m, gyre.int32)), "segment_ids must have"),
+    ]
+    for call, text in calls:
+        for mask in (fewer, one):
+            for run in (call, gyre.function(call)):
+                with pytest.raises(gyre.errors.InvalidArgumentError, match=text):
+                    run(FLOATS, mask)
+
+
+def test_nested_counts_must_be_as_many():
+    with pytest.raises(ValueError, match="nested_nrows must be as many as nested_value_rowids, 2"):
+        gyre.RaggedTensor.from_nested_value_rowids([1, 2], [[0, 1], [0, 0]], [2])
