@@ -130,10 +130,18 @@ def test_an_exported_model_runs_without_keras(keras, tmp_path):
 
 @pytest.mark.parametrize("option", [True, False])
 def test_jit_compile_of_a_model_acts(keras, option):
-    model = keras.Sequential([keras.Input((7, 4)), keras.layers.GRU(6), keras.layers.Dense(3)])
+    class Looped(keras.layers.Layer):
+        def call(self, x):
+            def step(i, scale):
+                return i + 1, scale * 0.5 + 1.0
+
+            start = gyre.constant(0), gyre.reduce_mean(x)
+            return x * gyre.while_loop(lambda i, _: i < 9, step, start)[1]
+
+    model = keras.Sequential([keras.Input((4,)), Looped()])
     model.compile("sgd", "mse", jit_compile=option)
     before = gyre._gyre.compiled_loops()
-    model.predict(data(7, 4)[0], verbose=0)
+    model.predict(data(4)[0], verbose=0)
     assert (gyre._gyre.compiled_loops() > before) == option
     assert model.predict_function._one._jit_compile == option
 

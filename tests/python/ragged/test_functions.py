@@ -258,17 +258,18 @@ def test_made_of_other_parts():
 
 def test_rows_that_differ_in_number_are_told():
     """Also where one of them has rows that could be repeated, and where a graph finds it out."""
-    fewer, one = gyre.ragged.constant([[True], [False]]), gyre.ragged.constant([[True, False]])
+    rows = gyre.RaggedTensorSpec([None, None], gyre.float32)
+    marks = gyre.RaggedTensorSpec([None, None], gyre.bool)
     calls = [
         (lambda x, m: gyre.ragged.boolean_mask(x, m), "the rows of the mask"),
         (lambda x, m: gyre.dynamic_partition(x, gyre.cast(m, gyre.int32), 2), "the partitions"),
         (lambda x, m: gyre.math.segment_sum(x, gyre.cast(m, gyre.int32)), "segment_ids must have"),
     ]
     for call, text in calls:
-        for mask in (fewer, one):
-            for run in (call, gyre.function(call)):
+        for mask in ([[True], [False]], [[True, False]], [[True, True, False, True, False]]):
+            for run in (call, gyre.function(call, input_signature=[rows, marks])):
                 with pytest.raises(gyre.errors.InvalidArgumentError, match=text):
-                    run(FLOATS, mask)
+                    run(FLOATS, gyre.ragged.constant(mask))
 
 
 def test_nested_counts_must_be_as_many():
