@@ -115,6 +115,5 @@ def takes_composites(function: Function) -> Function:
         "__name__": __name__,
     }
     exec(compile(source, __file__, "exec"), scope)  # of names that the package has fixed
-    either = functools.wraps(function)(scope[name])
-    either.__defaults__ = function.__defaults__
-    return either
+    scope[name].__defaults__ = function.__defaults__
+    return functools.update_wrapper(scope[name], function)  # pyright: ignore[reportReturnType]

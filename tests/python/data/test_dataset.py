@@ -376,7 +376,6 @@ def test_numpy_and_options():
         (lambda: Dataset.range(3).filter(lambda x: x), ValueError, "bool scalar"),
         (lambda: Dataset.range(3).map(3), TypeError, "not a int"),
         (lambda: Dataset.range(3).batch(0), ValueError, "positive"),
-        (lambda: Dataset.range(3).batch(2).shuffle(3), ValueError, "shuffle first"),
         (
             lambda: Dataset.range(3).concatenate(Dataset.from_tensors("a")),
             TypeError,

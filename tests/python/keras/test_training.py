@@ -162,3 +162,16 @@ def test_lengths_of_samples_are_a_mask(keras):
         np.testing.assert_array_equal(states[0], expected)
         np.testing.assert_array_equal(last, expected)
         assert outputs.shape == (2, 3, 2)
+
+
+def test_a_model_that_fit_has_built_is_exported(keras, tmp_path):
+    """Its variables have short names, which several share."""
+    layers = keras.layers
+    model = keras.Sequential([layers.Dense(4), layers.Dense(3), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, _ = data(5)
+    model.fit(x, x[:, :1], verbose=0)
+    model.export(tmp_path / "exported", verbose=False)
+    loaded = gyre.saved_model.load(tmp_path / "exported")
+    (found,) = loaded.signatures["serve"](gyre.constant(x)).values()
+    np.testing.assert_allclose(found.numpy(), model.predict(x, verbose=0), rtol=1e-5, atol=1e-6)

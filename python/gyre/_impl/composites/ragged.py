@@ -351,12 +351,14 @@ class RaggedTensor(Operators):
         raise ValueError("a RaggedTensor becomes a tensor by to_tensor(), which fills its rows up")
 
     def numpy(self):
-        """A numpy array of rows; of objects, where their lengths differ."""
+        """A numpy array of rows, of the dtype of the values; of objects, where their lengths
+        differ."""
         import numpy
 
-        rows = [numpy.array(row) for row in self.to_list()]
+        values, splits = self.values.numpy(), self.row_splits.numpy()
+        rows = [values[begin:end] for begin, end in itertools.pairwise(splits.tolist())]
         if len({row.shape for row in rows}) <= 1:
-            return numpy.array(rows)
+            return numpy.array(rows, values.dtype)
         result = numpy.empty(len(rows), dtype=object)
         result[:] = rows
         return result

@@ -70,7 +70,7 @@ def _require_kinds(name, results, structure) -> None:
     for spec, value in zip(nest.flatten(structure), nest.flatten(results), strict=False):
         promised = isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec)
         if promised and not isinstance(value, spec.value_type):
-            raise ValueError(f"{name} returned a {type(value).__name__} where Tout promises {spec}")
+            raise ValueError(f"{name} returned {type(value).__name__}, where Tout promises {spec}")
 
 
 def _holds_tensors(results):
