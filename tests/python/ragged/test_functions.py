@@ -275,3 +275,13 @@ def test_rows_that_differ_in_number_are_told():
 def test_nested_counts_must_be_as_many():
     with pytest.raises(ValueError, match="nested_nrows must be as many as nested_value_rowids, 2"):
         gyre.RaggedTensor.from_nested_value_rowids([1, 2], [[0, 1], [0, 0]], [2])
+
+
+def test_arrays_have_the_dtype_of_the_values():
+    assert gyre.ragged.constant([[1, 2], [3, 4]]).numpy().dtype == np.int32
+    found = INTS.numpy()
+    assert found.dtype == object and {row.dtype for row in found} == {np.dtype("int32")}
+    assert [row.tolist() for row in found] == INTS.to_list()
+    inner = DEEP.numpy()
+    assert [[one.tolist() for one in row] for row in inner] == DEEP.to_list()
+    assert gyre.ragged.constant([], gyre.int64, ragged_rank=1).numpy().dtype == np.int64
