@@ -11,6 +11,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 DESCRIPTORS = Path(__file__).resolve().parents[2] / "python/gyre/_impl/proto/messages.binpb"
 # With what they import, all that Gyre has definitions of.
 MODULES = (
+    "tensorflow.core.example.example_pb2",
     "tensorflow.core.protobuf.saved_model_pb2",
     "tensorflow.core.protobuf.tensor_bundle_pb2",
     "tensorflow.core.util.event_pb2",

@@ -110,10 +110,10 @@ def saved_by(tmp_path, **options):
 def timed_out(config=None, options=None):
     with v1.Graph().as_default(), v1.Session(config=config) as session:
         endless = v1.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 1000, [v1.constant(0)])
-        began = time.monotonic()
+        began = time.process_time()
         with pytest.raises(gyre.errors.DeadlineExceededError):
             session.run(endless, options=options)
-        return time.monotonic() - began < 30
+        return time.process_time() - began < 30
 
 
 def traced(**options):

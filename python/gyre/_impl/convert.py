@@ -65,10 +65,10 @@ def _of_dtype(item, dtype):
 
 def same_dtype(values, dtype=None) -> list[Tensor]:
     """Values as tensors of one dtype: numbers and lists take that of the first tensor."""
+    if all([isinstance(v, Tensor) for v in values]):
+        return [*values]
     of_first = next((v.dtype for v in values if isinstance(v, Tensor)), None)
     values = [packed_list(v, of_first) if type(v) in (list, tuple) else v for v in values]
-    if all([isinstance(v, Tensor) for v in values]):
-        return values
     if dtype is None:
         dtype = next((v.dtype for v in values if is_value(v)), None)
     if dtype is None:
@@ -115,12 +115,13 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     return _gyre.convert(value, dtype) if dtype is not None else _gyre.convert(value)
 
 
-@facade.has_form("graphs.constant:constant")
 def constant(value, dtype=None, shape=None, name: str | None = None) -> Tensor:
     """A tensor of a Python value or numpy array; `shape` reshapes it, or repeats a scalar.
 
     TypeError if the number of elements does not fit. In a graph: a constant of it.
     """
+    if facade.builds_session():
+        return facade.form("graphs.constant:constant")(value, dtype, shape, name or "Const")
     tensor = convert_to_tensor(value, dtype, name=name)
     if shape is None:
         return tensor

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # By the class of a composite, first ones first: the module to load for its functions.
 COMPOSITES: dict[type, str] = {}
+# What may be a composite, or hold some.
+_KINDS: set[type] = {list, tuple}
 _FUNCTIONS: dict[tuple[type, str], Any] = {}
 
 
@@ -29,6 +31,7 @@ def composite(module: str):
 
     def mark(cls):
         COMPOSITES[cls] = module
+        _KINDS.add(cls)
         return cls
 
     return mark
@@ -69,16 +72,48 @@ def call_for(name: str, function, args, kwargs):
     return NotImplemented if found is None else found(function, *args, **kwargs)
 
 
+def _holds(value) -> bool:
+    """Whether a value is a composite, or a list with some among its items."""
+    return type(value) in COMPOSITES or not COMPOSITES.keys().isdisjoint(map(type, value))
+
+
+def guard(name: str, function: str, parameters: list[str], asked: str) -> str:
+    """Source, for the top of a function: where `asked`, an expression, finds composites among the
+    arguments, they are left to what there is for them."""
+    rest = ", ".join(f"{one!r}: {one}" for one in parameters[1:])
+    return (
+        f"    if {asked}:\n"
+        f"        result = call_for({name!r}, {function}, ({parameters[0]},), {{{rest}}})\n"
+        f"        if result is not NotImplemented:\n"
+        f"            return result\n"
+    )
+
+
 def takes_composites(function: Function) -> Function:
-    """The function, of which composites may have their own."""
-    name = function.__name__
-
-    @functools.wraps(function)
-    def either(*args, **kwargs) -> Any:
-        if COMPOSITES:
-            result = call_for(name, function, args, kwargs)
-            if result is not NotImplemented:
-                return result
-        return function(*args, **kwargs)
-
-    return either  # pyright: ignore[reportReturnType]
+    """The function, of which composites may have their own: as its first argument, and where it is
+    annotated as TensorLike."""
+    # Of the same parameters: who has no composites does not pay for *args and **kwargs.
+    name, code = function.__name__, function.__code__
+    names = list(code.co_varnames[: code.co_argcount])
+    tensors = names[:1] + [
+        one for one in names[1:] if "TensorLike" in str(function.__annotations__.get(one))
+    ]
+    asked = " or ".join(f"class_of({one}) in KINDS and holds({one})" for one in tensors)
+    takes = ", ".join(names)
+    source = (
+        f"def {name}({takes}):\n"
+        f"{guard(name, 'function', names, f'COMPOSITES and ({asked})')}"
+        f"    return function({takes})\n"
+    )
+    scope: dict[str, Any] = {
+        "COMPOSITES": COMPOSITES,
+        "KINDS": _KINDS,
+        "call_for": call_for,
+        "class_of": type,  # which parameters may be called
+        "function": function,
+        "holds": _holds,
+        "__name__": __name__,
+    }
+    exec(compile(source, __file__, "exec"), scope)  # of names that the package has fixed
+    scope[name].__defaults__ = function.__defaults__
+    return functools.update_wrapper(scope[name], function)  # pyright: ignore[reportReturnType]

@@ -163,7 +163,8 @@ def install(module: types.ModuleType) -> None:
 
 def builds_session() -> bool:
     """Whether operations are added to the graph of a session, rather than run or traced."""
-    return getattr(_gyre.current_graph(), "building_function", True) is False
+    graph = _gyre.current_graph()
+    return graph is not None and getattr(graph, "building_function", True) is False
 
 
 @functools.cache

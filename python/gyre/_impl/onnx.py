@@ -6,6 +6,7 @@ from gyre import _gyre
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function.function import function
+from gyre._impl.function.signature import by_name
 from gyre._impl.module import Module
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
@@ -39,10 +40,12 @@ class OnnxModel(Module):
 
     @property
     def inputs(self) -> dict:
+        """What it takes: {name: TensorSpec}, in order."""
         return _specs(self._inputs)
 
     @property
     def outputs(self) -> dict:
+        """What it returns: {name: TensorSpec}."""
         return _specs(self._outputs)
 
     @property
@@ -52,6 +55,7 @@ class OnnxModel(Module):
 
     @property
     def trainable_variables(self) -> tuple:
+        """All of its variables."""
         return self.variables
 
     def __call__(self, *args, **kwargs) -> dict:
@@ -64,20 +68,7 @@ class OnnxModel(Module):
     def _named(self, args, kwargs) -> dict:
         if len(args) == 1 and isinstance(args[0], dict) and not kwargs:
             args, kwargs = (), args[0]
-        names = [name for name, *_ in self._inputs]
-        if len(args) > len(names):
-            raise TypeError(f"the model takes {len(names)} inputs, not {len(args)}")
-        given = dict(zip(names, args, strict=False))
-        for name, value in kwargs.items():
-            if name not in names:
-                raise TypeError(f"the model has no input {name!r}; it has {', '.join(names)}")
-            if name in given:
-                raise TypeError(f"the model is given its input {name!r} twice")
-            given[name] = value
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise TypeError(f"the model needs its input {missing[0]!r}")
-        return given
+        return by_name("the model", [name for name, *_ in self._inputs], args, kwargs)
 
     def _convert(self, given: dict) -> dict:
         values = {}

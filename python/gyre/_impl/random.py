@@ -47,14 +47,7 @@ def normal(
     name: str | None = None,
 ) -> Tensor:
     """Normally distributed numbers of a shape; mean and stddev broadcast."""
-    numbers = call(
-        "RandomStandardNormal",
-        dims_tensor(shape),
-        dtype=_gyre.as_dtype(dtype),
-        seed=op_seed(seed),
-        name=name,
-    )
-    return scaled_normal(numbers, mean, stddev, name)
+    return _normal("RandomStandardNormal", shape, mean, stddev, dtype, seed, name)
 
 
 def truncated_normal(
@@ -66,13 +59,12 @@ def truncated_normal(
     name: str | None = None,
 ) -> Tensor:
     """Normally distributed numbers, drawn again where more than two stddev from the mean."""
-    numbers = call(
-        "TruncatedNormal",
-        dims_tensor(shape),
-        dtype=_gyre.as_dtype(dtype),
-        seed=op_seed(seed),
-        name=name,
-    )
+    return _normal("TruncatedNormal", shape, mean, stddev, dtype, seed, name)
+
+
+def _normal(op: str, shape, mean, stddev, dtype, seed, name) -> Tensor:
+    kind, number = _gyre.as_dtype(dtype), op_seed(seed)
+    numbers = call(op, dims_tensor(shape), dtype=kind, seed=number, name=name)
     return scaled_normal(numbers, mean, stddev, name)
 
 
@@ -168,15 +160,7 @@ def stateless_normal(
     alg=None,
 ) -> Tensor:
     """As normal, determined by a seed: two integers."""
-    _check(alg)
-    numbers = call(
-        "StatelessRandomNormal",
-        dims_tensor(shape),
-        _seed(seed),
-        dtype=_gyre.as_dtype(dtype),
-        name=name,
-    )
-    return scaled_normal(numbers, mean, stddev, name)
+    return _stateless_normal("StatelessRandomNormal", shape, seed, mean, stddev, dtype, name, alg)
 
 
 def stateless_truncated_normal(
@@ -189,14 +173,14 @@ def stateless_truncated_normal(
     alg=None,
 ) -> Tensor:
     """As truncated_normal, determined by a seed: two integers."""
+    op = "StatelessTruncatedNormal"
+    return _stateless_normal(op, shape, seed, mean, stddev, dtype, name, alg)
+
+
+def _stateless_normal(op: str, shape, seed, mean, stddev, dtype, name, alg) -> Tensor:
     _check(alg)
-    numbers = call(
-        "StatelessTruncatedNormal",
-        dims_tensor(shape),
-        _seed(seed),
-        dtype=_gyre.as_dtype(dtype),
-        name=name,
-    )
+    kind = _gyre.as_dtype(dtype)
+    numbers = call(op, dims_tensor(shape), _seed(seed), dtype=kind, name=name)
     return scaled_normal(numbers, mean, stddev, name)
 
 

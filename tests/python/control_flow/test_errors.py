@@ -285,3 +285,28 @@ def test_folds_without_rows_need_an_initializer(fold):
     for run in (over, gyre.function(over)):
         with pytest.raises(ValueError, match=f"{fold.__name__} at .* no rows.* initializer"):
             run(gyre.zeros([0]))
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["at once", "function"])
+def test_what_print_shows(capfd, wrap):
+    rows = gyre.ragged.constant([[1], [2, 3]])
+
+    def told(*inputs, **options):
+        wrap(lambda: gyre.print(*inputs, **options))()
+        return capfd.readouterr().err.rstrip("\n")
+
+    assert told("rows", rows, "of", gyre.constant([1, 2])) == "rows [[1], [2, 3]] of [1 2]"
+    assert told({"a": rows, "b": [1, "t"]}, ()) == "{'a': [[1], [2, 3]], 'b': [1, 't']} ()"
+    assert told(gyre.ragged.constant([["a'b"], []])) == r"[['a\'b'], []]"
+    assert told(gyre.ragged.constant([[[1, 2], []], []])) == "[[[1, 2], []], []]"
+    assert told(gyre.RaggedTensor.from_row_lengths([[1, 2], [3, 4]], [2])) == "[[[1, 2], [3, 4]]]"
+    many = gyre.ragged.range([7, 1])
+    assert told(many, summarize=2) == "[[0, 1, ..., 5, 6], [0]]"
+    assert told(many, summarize=-1) == "[[0, 1, 2, 3, 4, 5, 6], [0]]"
+    assert told(gyre.ragged.range([1] * 5), summarize=1) == "[[0], ..., [0]]"
+    assert told(gyre.sparse.from_dense([[0, 4]])) == (
+        "SparseTensor(indices=[[0 1]], values=[4], shape=[1 2])"
+    )
+    assert told("{} {}", gyre.constant(1)) == "{} {} 1"
+    assert told(gyre.constant("a text")) == "a text"
+    assert told("and", gyre.constant("a text")) == 'and "a text"'

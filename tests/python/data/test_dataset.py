@@ -376,7 +376,6 @@ def test_numpy_and_options():
         (lambda: Dataset.range(3).filter(lambda x: x), ValueError, "bool scalar"),
         (lambda: Dataset.range(3).map(3), TypeError, "not a int"),
         (lambda: Dataset.range(3).batch(0), ValueError, "positive"),
-        (lambda: Dataset.range(3).batch(2).shuffle(3), ValueError, "shuffle first"),
         (
             lambda: Dataset.range(3).concatenate(Dataset.from_tensors("a")),
             TypeError,
@@ -434,3 +433,52 @@ def test_threads_share_an_iterator():
     for thread in threads:
         thread.join()
     assert sorted(seen) == list(range(2000))
+
+
+RAGGED = gyre.ragged.constant([[1, 2, 3], [4], [], [5, 6]])
+
+
+def test_shuffle_of_elements_of_other_sizes():
+    rows = Dataset.from_tensor_slices({"r": RAGGED, "n": [3, 1, 0, 2]})
+    for size in (1, 2, 10):
+        found = listed(rows.shuffle(size, seed=1))
+        assert sorted((e["n"], e["r"]) for e in found) == [
+            (0, []),
+            (1, [4]),
+            (2, [5, 6]),
+            (3, [1, 2, 3]),
+        ]
+    orders = {tuple(e["n"] for e in listed(rows.shuffle(4, seed=k))) for k in range(8)}
+    assert len(orders) > 1
+    batches = Dataset.range(5).batch(2).shuffle(3)  # the last one has one row
+    assert sorted(map(tuple, listed(batches))) == [(0, 1), (2, 3), (4,)]
+    words = Dataset.from_tensor_slices(["a b", "c", ""]).map(gyre.strings.split).shuffle(3)
+    assert sorted(map(tuple, listed(words))) == [(), (b"a", b"b"), (b"c",)]
+
+
+def test_shuffle_of_composites():
+    sparse = gyre.sparse.from_dense([[0, 1], [2, 3]])
+    several = Dataset.range(3).map(lambda n: (RAGGED * gyre.cast(n, gyre.int32), sparse))
+    found = [(int(gyre.reduce_sum(r)), s.values.numpy().tolist()) for r, s in several.shuffle(2)]
+    assert sorted(found) == [(21 * n, [1, 2, 3]) for n in range(3)]
+
+
+def test_a_generator_of_composites():
+    def rows():
+        for n in range(3):
+            yield {"r": gyre.ragged.constant([[1] * n, [2]], gyre.int32), "s": sparse}
+
+    sparse = gyre.sparse.from_dense([[0, 1]])
+    spec = {
+        "r": gyre.RaggedTensorSpec([2, None], gyre.int32),
+        "s": gyre.SparseTensorSpec([1, 2], gyre.int32),
+    }
+    for _ in range(2):
+        found = list(Dataset.from_generator(rows, output_signature=spec))
+        assert [e["r"].to_list() for e in found] == [[[], [2]], [[1], [2]], [[1, 1], [2]]]
+        assert all(e["s"].values.numpy().tolist() == [1] for e in found)
+    wrong = Dataset.from_generator(
+        lambda: iter([gyre.constant([[1, 2]])]), output_signature=spec["r"]
+    )
+    with pytest.raises(TypeError, match="the generator yields .* where its signature is Ragged"):
+        list(wrong)

@@ -270,8 +270,8 @@ def test_tracing_under_a_timer_gives_the_graphs_that_it_gives_without(handle):
     handle(signal.SIGALRM, lambda *_: seen.append(float(gyre.constant(1.0) + 1.0)))
     signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
     try:
-        until = time.monotonic() + 20
-        while len(seen) < 500 and time.monotonic() < until:
+        until = time.thread_time() + 20
+        while len(seen) < 500 and time.thread_time() < until:
             assert nodes_of(gyre.function(body)) == want
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

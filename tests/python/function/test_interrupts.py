@@ -13,14 +13,7 @@ import time
 
 import pytest
 
-from child_signals import set_default_signals
-
-
-def computed_by(process):
-    """The time for which the threads of another process have run, in seconds,
-    as its own time.process_time()."""
-    return time.clock_gettime((~process.pid << 3) | 2)  # what clock_getcpuclockid gives
-
+from child_signals import computed_by, set_default_signals
 
 PROGRAMS = {
     "while": """

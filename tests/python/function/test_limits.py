@@ -22,13 +22,13 @@ def large(n):
 
 
 def test_a_run_that_is_late_ends_and_says_where_it_was():
-    began = time.monotonic()
+    began = time.process_time()
     with (
         gyre.limits(seconds=0.05),
         pytest.raises(gyre.errors.DeadlineExceededError, match=r"test_limits\.py"),
     ):
         forever(gyre.constant(1.0))
-    assert time.monotonic() - began < 5.0
+    assert time.process_time() - began < 5.0
 
 
 def test_a_run_that_holds_too_much_is_an_error_that_names_the_node():

@@ -116,3 +116,28 @@ def test_composites_of_each_call():
     rows = gyre.constant([[1]])
     with pytest.raises(TypeError, match="Can not cast"):
         f()
+
+
+def test_jit_compile_of_a_function_that_contracts():
+    made = {"contract": True}, {"jit_compile": True}, {"jit_compile": False}, {}
+    assert [gyre.function(lambda x: x, **options)._jit_compile for options in made] == [
+        True,
+        True,
+        False,
+        None,
+    ]
+
+
+def test_values_of_calls_of_functions_that_are_gone():
+    def made(value):
+        def inner(x):
+            graph = tf.get_default_graph()
+            return x * graph.capture_call_time_value(lambda: value, gyre.TensorSpec([]))
+
+        return gyre.function(inner, autograph=False)
+
+    @gyre.function(autograph=False)
+    def outer(x):
+        return gyre.stack([made(float(k))(x) for k in range(20)])  # each is gone before the next
+
+    assert outer(gyre.constant(1.0)).numpy().tolist() == list(range(20))

@@ -196,8 +196,12 @@ ENDLESS = {
 
 @pytest.mark.parametrize("name", ENDLESS)
 def test_what_a_handler_raises_ends_what_has_no_end(name, output):
+    """Within 50 ms: of the thread's own time where it computes, for others may need the machine,
+    too; a wait takes none of that."""
+    waits = name.startswith("a wait")
     out = output(
         ENDLESS[name],
+        f"clock = time.{'monotonic' if waits else 'thread_time'}",
         """
         def too_late(number, frame):
             raise TimeoutError("too late")
@@ -206,12 +210,12 @@ def test_what_a_handler_raises_ends_what_has_no_end(name, output):
         took = []
         for _ in range(4):
             signal.setitimer(signal.ITIMER_REAL, 0.15)
-            begun = time.thread_time()  # others may need the machine, too
+            begun = clock()
             try:
                 work()
             except TimeoutError as error:
                 assert str(error) == "too late"
-                took.append(time.thread_time() - begun - 0.15)
+                took.append(clock() - begun - 0.15)
         print(min(took) < 0.05, float(gyre.constant(1.0) + 1.0))
         """,
     )

@@ -126,3 +126,52 @@ def test_an_exported_model_runs_without_keras(keras, tmp_path):
     loaded = gyre.saved_model.load(tmp_path / "exported")
     (found,) = loaded.signatures["serve"](gyre.constant(x)).values()
     np.testing.assert_allclose(found.numpy(), model.predict(x, verbose=0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("option", [True, False])
+def test_jit_compile_of_a_model_acts(keras, option):
+    class Looped(keras.layers.Layer):
+        def call(self, x):
+            def step(i, scale):
+                return i + 1, scale * 0.5 + 1.0
+
+            start = gyre.constant(0), gyre.reduce_mean(x)
+            return x * gyre.while_loop(lambda i, _: i < 9, step, start)[1]
+
+    model = keras.Sequential([keras.Input((4,)), Looped()])
+    model.compile("sgd", "mse", jit_compile=option)
+    before = gyre._gyre.compiled_loops()
+    model.predict(data(4)[0], verbose=0)
+    assert (gyre._gyre.compiled_loops() > before) == option
+    assert model.predict_function._one._jit_compile == option
+
+
+def test_lengths_of_samples_are_a_mask(keras):
+    from gyre._keras.backend.rnn import rnn
+
+    def step(x, states):
+        total = states[0] + x
+        return total, [total]
+
+    x, lengths = np.arange(1.0, 13.0, dtype="float32").reshape(2, 3, 2), np.array([1, 3])
+    for options in ({}, {"go_backwards": True}, {"unroll": True}):
+        last, outputs, states = rnn(
+            step, x, [np.zeros((2, 2), "float32")], input_length=lengths, **options
+        )
+        expected = [[1.0, 2.0], [27.0, 30.0]]
+        np.testing.assert_array_equal(states[0], expected)
+        np.testing.assert_array_equal(last, expected)
+        assert outputs.shape == (2, 3, 2)
+
+
+def test_a_model_that_fit_has_built_is_exported(keras, tmp_path):
+    """Its variables have short names, which several share."""
+    layers = keras.layers
+    model = keras.Sequential([layers.Dense(4), layers.Dense(3), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    x, _ = data(5)
+    model.fit(x, x[:, :1], verbose=0)
+    model.export(tmp_path / "exported", verbose=False)
+    loaded = gyre.saved_model.load(tmp_path / "exported")
+    (found,) = loaded.signatures["serve"](gyre.constant(x)).values()
+    np.testing.assert_allclose(found.numpy(), model.predict(x, verbose=0), rtol=1e-5, atol=1e-6)

@@ -95,3 +95,19 @@ def test_sessions_fill_their_tables():
                 session.run(ids, {words: ["b"]})
             session.run(v1.tables_initializer())
             assert session.run(ids, {words: ["b", "q"]}).tolist() == [2, -1]
+
+
+def test_lookups_have_the_shape_of_their_keys():
+    static = lookup.StaticHashTable(lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), -1)
+    pairs = lookup.experimental.MutableHashTable(gyre.string, gyre.float32, [0.0, 0.0])
+
+    @gyre.function(input_signature=[gyre.TensorSpec([None, 3], gyre.string)])
+    def shapes(keys):
+        assert static.lookup(keys).shape.as_list() == [None, 3]
+        assert pairs.lookup(keys).shape.as_list() == [None, 3, 2]
+        return gyre.shape(pairs.lookup(keys))
+
+    assert shapes(gyre.fill([2, 3], "a")).numpy().tolist() == [2, 3, 2]
+    texts = gyre.data.Dataset.from_tensor_slices(["a b", "b"]).map(gyre.strings.split)
+    (batch,) = texts.map(static.lookup).padded_batch(2)
+    assert batch.numpy().tolist() == [[1, 2], [2, 0]]

@@ -2,9 +2,12 @@
 
 import collections
 import dataclasses
+import functools
+import sys
+import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gyre import nest
@@ -18,12 +21,18 @@ class Pair:
     b: object
 
 
+def texts(max_size):
+    """Of any characters, ASCII often. st.text() takes a second to begin, for a table of Unicode."""
+    points = st.integers(0, 0x7F) | st.integers(0, sys.maxunicode)
+    return st.lists(points.map(chr), max_size=max_size).map("".join)
+
+
 structures = st.recursive(
-    st.integers() | st.none() | st.text(max_size=2),
+    st.integers() | st.none() | texts(2),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.lists(inner, max_size=4).map(tuple)
-        | st.dictionaries(st.text(max_size=3), inner, max_size=4)
+        | st.dictionaries(texts(3), inner, max_size=4)
         | st.builds(Point, inner, inner)
         | st.builds(Pair, inner, inner)
     ),
@@ -31,33 +40,48 @@ structures = st.recursive(
 )
 
 
-@given(structures)
+def given_structures(test):
+    """Hypothesis' deadline of 200 ms for an example, of processor time: others may need the
+    machine, too."""
+
+    @settings(deadline=None)
+    @given(structures)
+    @functools.wraps(test)
+    def quick(structure):
+        begun = time.thread_time()
+        test(structure)
+        assert time.thread_time() - begun < 0.2
+
+    return quick
+
+
+@given_structures
 def test_pack_is_the_inverse_of_flatten(structure):
     assert nest.pack_sequence_as(structure, nest.flatten(structure)) == structure
 
 
-@given(structures)
+@given_structures
 def test_map_of_identity(structure):
     assert nest.map_structure(lambda leaf: leaf, structure) == structure
 
 
-@given(structures)
+@given_structures
 def test_same_structure_as_itself(structure):
     nest.assert_same_structure(structure, nest.map_structure(lambda leaf: 0, structure))
 
 
-@given(structures)
+@given_structures
 def test_paths_lead_to_leaves(structure):
     for path, leaf in nest.flatten_with_paths(structure):
         assert eval("s" + path, {"s": structure}) == leaf
 
 
-@given(structures)
+@given_structures
 def test_as_many_paths_as_leaves(structure):
     assert [leaf for _, leaf in nest.flatten_with_paths(structure)] == nest.flatten(structure)
 
 
-@given(structures)
+@given_structures
 def test_several_structures(structure):
     ones = nest.map_structure(lambda leaf: 1, structure)
     both = nest.map_structure(lambda one, leaf: (one, repr(leaf)), ones, structure)

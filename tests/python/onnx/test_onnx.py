@@ -53,10 +53,12 @@ def test_a_model_may_be_called_in_functions():
 
 def test_mistakes_are_said_by_name():
     model = load("test_Linear")
-    with pytest.raises(TypeError, match="needs its input '0'"):
+    with pytest.raises(TypeError, match="the model misses required arguments: 0"):
         model()
-    with pytest.raises(TypeError, match="no input 'x'"):
+    with pytest.raises(TypeError, match="unexpected argument 'x'; it takes 0"):
         model(x=1)
+    with pytest.raises(TypeError, match="takes 1 tensors, but was given 2"):
+        model(1, 2)
     with pytest.raises(ValueError, match="input '0' takes shape"):
         model(np.ones((4, 11), np.float32))
     with pytest.raises(gyre.errors.NotFoundError):

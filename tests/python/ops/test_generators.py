@@ -1,5 +1,8 @@
 """Random numbers that TensorFlow draws from the same seeds: the numbers here are its own."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -117,3 +120,35 @@ def test_rows_have_truncated_normals_of_their_own():
         gyre.raw_ops.ParameterizedTruncatedNormal(
             shape=[3, 2], means=0.0, stdevs=[1.0, 2.0], minvals=0.0, maxvals=1.0
         )
+
+
+def test_the_global_generator_beside_handlers_and_forks():
+    """A handler may ask for it while it is made, and children of a fork that happens then."""
+    program = """
+import os, signal, threading
+import gyre
+from gyre._impl.composed import generator
+
+with generator._lock:  # as while it is made
+    held = gyre.random.get_global_generator()
+entered, done = threading.Event(), threading.Event()
+
+def hold():
+    with generator._lock:
+        entered.set()
+        done.wait()
+
+threading.Thread(target=hold).start()
+entered.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    os._exit(0 if gyre.random.get_global_generator() is held else 1)
+status = os.waitpid(child, 0)[1]
+done.set()
+print(status)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert ran.stdout == "0\n", ran.stderr

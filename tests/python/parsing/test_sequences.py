@@ -85,3 +85,24 @@ def test_what_does_not_fit():
     assert lists["z"].numpy().tolist() == [[]] and lengths["z"].numpy().tolist() == [0]
     with pytest.raises(ValueError, match="takes no FixedLenFeature"):
         parsed(lists={"n": CONTEXT["n"]})
+
+
+def test_records_are_made_of_messages():
+    train = gyre.train
+
+    def numbers(*values):
+        return train.Feature(int64_list=train.Int64List(value=values))
+
+    texts = train.Feature(bytes_list=train.BytesList(value=[b"x", b"y"]))
+    context = train.Features(feature={"n": numbers(3), "w": texts})
+    lists = {"t": train.FeatureList(feature=[numbers(1, 2), numbers(3)])}
+    for values in ([1.0, 2.0], [3.0, 4.0]):
+        one = train.Feature(float_list=train.FloatList(value=values))
+        lists.setdefault("d", train.FeatureList()).feature.append(one)
+    record = train.SequenceExample(
+        context=context, feature_lists=train.FeatureLists(feature_list=lists)
+    )
+    assert train.SequenceExample.FromString(FIRST) == record
+    example = train.Example(features=context)
+    found = gyre.io.parse_single_example(example.SerializeToString(), CONTEXT)
+    assert int(found["n"]) == 3 and found["w"].values.numpy().tolist() == [b"x", b"y"]

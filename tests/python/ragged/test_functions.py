@@ -254,3 +254,34 @@ def test_made_of_other_parts():
     assert inner.ragged_rank == 1 and inner.shape.as_list() == [2, None, 2]
     with pytest.raises(ValueError, match="equally deep"):
         gyre.ragged.constant([[1], [[2]]])
+
+
+def test_rows_that_differ_in_number_are_told():
+    """Also where one of them has rows that could be repeated, and where a graph finds it out."""
+    rows = gyre.RaggedTensorSpec([None, None], gyre.float32)
+    marks = gyre.RaggedTensorSpec([None, None], gyre.bool)
+    calls = [
+        (lambda x, m: gyre.ragged.boolean_mask(x, m), "the rows of the mask"),
+        (lambda x, m: gyre.dynamic_partition(x, gyre.cast(m, gyre.int32), 2), "the partitions"),
+        (lambda x, m: gyre.math.segment_sum(x, gyre.cast(m, gyre.int32)), "segment_ids must have"),
+    ]
+    for call, text in calls:
+        for mask in ([[True], [False]], [[True, False]], [[True, True, False, True, False]]):
+            for run in (call, gyre.function(call, input_signature=[rows, marks])):
+                with pytest.raises(gyre.errors.InvalidArgumentError, match=text):
+                    run(FLOATS, gyre.ragged.constant(mask))
+
+
+def test_nested_counts_must_be_as_many():
+    with pytest.raises(ValueError, match="nested_nrows must be as many as nested_value_rowids, 2"):
+        gyre.RaggedTensor.from_nested_value_rowids([1, 2], [[0, 1], [0, 0]], [2])
+
+
+def test_arrays_have_the_dtype_of_the_values():
+    assert gyre.ragged.constant([[1, 2], [3, 4]]).numpy().dtype == np.int32
+    found = INTS.numpy()
+    assert found.dtype == object and {row.dtype for row in found} == {np.dtype("int32")}
+    assert [row.tolist() for row in found] == INTS.to_list()
+    inner = DEEP.numpy()
+    assert [[one.tolist() for one in row] for row in inner] == DEEP.to_list()
+    assert gyre.ragged.constant([], gyre.int64, ragged_rank=1).numpy().dtype == np.int64

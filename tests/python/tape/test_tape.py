@@ -371,3 +371,19 @@ def test_a_gradient_through_a_loop_of_any_shape_has_the_shape_of_the_source():
 
     x = np.float32([0.5, 2.0])
     np.testing.assert_allclose(f(x, 1), np.cos(x) + [1, 0], rtol=1e-6)
+
+
+def test_gradients_of_ragged_sources_are_ragged():
+    rows = gyre.ragged.constant([[1.0, 2.0], [], [3.0]])
+
+    def gradients(rows):
+        other = gyre.ragged.constant([[1.0]])
+        with gyre.GradientTape() as tape:
+            tape.watch((rows, other))
+            y = gyre.reduce_sum(gyre.reduce_prod(rows, axis=1))
+        return tape.gradient(y, {"rows": rows, "other": other}, unconnected_gradients="zero")
+
+    for f in (gradients, gyre.function(gradients)):
+        found = f(rows)
+        assert found["rows"].to_list() == [[2.0, 1.0], [], [1.0]]
+        assert found["other"].to_list() == [[0.0]]

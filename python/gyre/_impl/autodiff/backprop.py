@@ -25,6 +25,8 @@ def parts_of(value) -> list:
 
 def zeros_of(x):
     """Zeros of the shape of a source."""
+    if hasattr(x, "with_flat_values"):
+        return x.with_flat_values(call("ZerosLike", x.flat_values))
     return call("ZerosLike", convert_to_tensor(x))
 
 
@@ -44,7 +46,10 @@ def differentiable(tensor) -> bool:
 
 
 def _of_source(x, gradient):
-    """The gradient of a source: rows only of variables that were read by rows."""
+    """The gradient of a source: ragged as the source is, rows only of variables that were read by
+    rows."""
+    if gradient is not None and hasattr(x, "with_flat_values"):
+        return x.with_flat_values(convert_to_tensor(gradient))
     if gradient is None or isinstance(gradient, _gyre.Tensor):
         return gradient
     if is_variable(x) and getattr(x, "read_by_rows", True):

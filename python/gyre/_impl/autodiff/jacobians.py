@@ -18,7 +18,7 @@ def rows(gradients, seed) -> list:
                 None if g is None else call("ExpandDims", convert_to_tensor(g), 0)[:0]
                 for g in gradients(seed)
             ]
-        columns = [[row[i] for row in found] for i in range(len(found[0]))] if found else []
+        columns = [[row[i] for row in found] for i in range(len(found[0]))]
         return [
             None if column[0] is None else call("Pack", [convert_to_tensor(g) for g in column])
             for column in columns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def _result(f, sources):
     return result
 
 
-def _reals(array: Any) -> Any:
+def reals(array: Any) -> Any:
     """The elements of an array as a vector of real numbers: a view where it is contiguous."""
     flat: Any = np.ascontiguousarray(array).reshape(-1)
     return flat.view(flat.real.dtype) if np.iscomplexobj(flat) else flat
@@ -56,35 +56,42 @@ def _by_tape(f, sources: list, place: int) -> np.ndarray:
         tape.watch(x)
         y = _result(f, sources)
     shape: Any = tuple(y.shape)
-    jacobian = np.zeros((_reals(y.numpy()).size, _reals(x.numpy()).size), _real_type(x))
+    jacobian = np.zeros((reals(y.numpy()).size, reals(x.numpy()).size), _real_type(x))
     for row in range(jacobian.shape[0]):
         weight = np.zeros(shape, y.dtype.as_numpy_dtype)
-        reals = _reals(weight)
-        reals[row] = 1
-        weight = reals.view(weight.dtype).reshape(shape)
+        flat = reals(weight)
+        flat[row] = 1
+        weight = flat.view(weight.dtype).reshape(shape)
         found = tape.gradient(y, x, convert_to_tensor(weight), UnconnectedGradients.ZERO)
-        jacobian[row] = _reals(convert_to_tensor(found).numpy())
+        jacobian[row] = reals(convert_to_tensor(found).numpy())
     return jacobian
 
 
 def _by_differences(f, sources: list, place: int, step: float) -> np.ndarray:
     x = sources[place]
-    at = x.numpy()
     columns = []
-    for i in range(_reals(at).size):
+    for moved in moved_to_both_sides(x.numpy(), step):
         sides = []
-        for side in (step, -step):
-            moved = _reals(at).copy()
-            moved[i] += np.asarray(side, moved.dtype)
-            value = moved.view(at.dtype).reshape(at.shape)
+        for value in moved:
             given = [*sources[:place], convert_to_tensor(value), *sources[place + 1 :]]
-            sides.append(_reals(_result(f, given).numpy()).astype(np.float64))
+            sides.append(reals(_result(f, given).numpy()).astype(np.float64))
         columns.append((sides[0] - sides[1]) / (2 * step))
-    rows = _reals(_result(f, sources).numpy()).size
+    rows = reals(_result(f, sources).numpy()).size
     if not columns:
         return np.zeros((rows, 0), _real_type(x))
     return np.stack(columns, axis=1).astype(_real_type(x))
 
 
+def moved_to_both_sides(at, step) -> Iterator[tuple]:
+    """For each real number in an array: the array with it moved up, and down, by a step."""
+    for place in range(reals(at).size):
+        sides = []
+        for side in (step, -step):
+            moved = reals(at).copy()
+            moved[place] += np.asarray(side, moved.dtype)
+            sides.append(moved.view(at.dtype).reshape(at.shape))
+        yield tuple(sides)
+
+
 def _real_type(x):
-    return _reals(np.zeros((), x.dtype.as_numpy_dtype)).dtype
+    return reals(np.zeros((), x.dtype.as_numpy_dtype)).dtype

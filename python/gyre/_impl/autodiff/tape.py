@@ -129,8 +129,9 @@ class GradientTape:
         """The gradient of the sum of all elements of `target` by each source.
 
         target: a tensor or a structure of them. sources: a tensor, a variable, or a structure; the
-        result has its form: tensors of the sources' shapes, IndexedSlices for variables of which
-        only rows were read, None (or zeros, as asked for) where nothing depends on a source.
+        result has its form: tensors of the sources' shapes, ragged ones for these, IndexedSlices
+        for variables of which only rows were read, None (or zeros, as asked for) where nothing
+        depends on a source.
         output_gradients: one per target, of its shape, by which it is weighted (ValueError if it
         does not fit). RuntimeError if the tape was used before and is not persistent.
         """

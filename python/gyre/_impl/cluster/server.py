@@ -60,10 +60,10 @@ class Server:
             devices=self._devices,
             threads=self._threads,
         )
-        remember_token(self._address, token)
         _serving.add(self)
-        self._address = self._worker.address
-        remember_token(self._address, token)
+        asked, self._address = self._address, self._worker.address
+        for address in (asked, self._address):  # sessions may name either
+            remember_token(address, token)
 
     @property
     def target(self) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-import threading
 
 from gyre import _gyre
 from gyre._gyre import Tensor
 from gyre._impl.annotations import ShapeLike, TensorLike
 from gyre._impl.convert import call, convert_to_tensor, dims_tensor, is_value
 from gyre._impl.dtypes import DTypeLike
+from gyre._impl.locks import reentrant_lock
 from gyre._impl.ops.elementwise import cast
 from gyre._impl.random import scaled_integers, scaled_normal, scaled_uniform
 from gyre._impl.unsupported import refuse
@@ -179,9 +179,7 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Normally distributed numbers."""
-        kind = _gyre.as_dtype(dtype)
-        numbers = self._draw("StatelessRandomNormalV2", shape, dtype=kind)
-        return scaled_normal(numbers, mean, stddev, name)
+        return self._normal("StatelessRandomNormalV2", shape, mean, stddev, dtype, name)
 
     def truncated_normal(
         self,
@@ -192,8 +190,10 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Normally distributed numbers within two stddev of the mean."""
-        kind = _gyre.as_dtype(dtype)
-        numbers = self._draw("StatelessTruncatedNormalV2", shape, dtype=kind)
+        return self._normal("StatelessTruncatedNormalV2", shape, mean, stddev, dtype, name)
+
+    def _normal(self, op: str, shape, mean, stddev, dtype, name) -> Tensor:
+        numbers = self._draw(op, shape, dtype=_gyre.as_dtype(dtype))
         return scaled_normal(numbers, mean, stddev, name)
 
     def uniform(
@@ -262,7 +262,7 @@ def _joined(key, counter) -> Tensor:
     return call("ConcatV2", [_words(counter), _words(key)], 0)
 
 
-_lock = threading.Lock()
+_lock = reentrant_lock()
 _global: list[Generator] = []
 
 

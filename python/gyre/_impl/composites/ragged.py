@@ -97,29 +97,34 @@ class RaggedTensor(Operators):
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
         """Cut at several row splits, the outermost first."""
-        result = flat_values
-        for splits in reversed(list(nested_row_splits)):
-            result = cls.from_row_splits(result, splits, validate=validate)
-        return result
+        return cls._nested(cls.from_row_splits, flat_values, validate, nested_row_splits)
 
     @classmethod
     def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
         """Rows of these lengths, the outermost first."""
-        result = flat_values
-        for lengths in reversed(list(nested_row_lengths)):
-            result = cls.from_row_lengths(result, lengths, validate=validate)
-        return result
+        return cls._nested(cls.from_row_lengths, flat_values, validate, nested_row_lengths)
 
     @classmethod
     def from_nested_value_rowids(
         cls, flat_values, nested_value_rowids, nested_nrows=None, name=None, validate=True
     ):
-        """By the rows in which values are, the outermost first."""
+        """By the rows in which values are, the outermost first. ValueError unless nested_nrows are
+        as many."""
         ids = list(nested_value_rowids)
         counts = [None] * len(ids) if nested_nrows is None else list(nested_nrows)
+        if len(counts) != len(ids):
+            raise ValueError(
+                f"nested_nrows must be as many as nested_value_rowids, {len(ids)}, not "
+                f"{len(counts)}"
+            )
+        return cls._nested(cls.from_value_rowids, flat_values, validate, ids, counts)
+
+    @staticmethod
+    def _nested(make, flat_values, validate, *levels):
+        """Rows within rows. levels: for each argument of `make` its values, outermost first."""
         result = flat_values
-        for rows, count in zip(reversed(ids), reversed(counts), strict=True):
-            result = cls.from_value_rowids(result, rows, count, validate=validate)
+        for one in reversed(list(zip(*levels, strict=True))):
+            result = make(result, *one, validate=validate)
         return result
 
     @classmethod
@@ -346,12 +351,14 @@ class RaggedTensor(Operators):
         raise ValueError("a RaggedTensor becomes a tensor by to_tensor(), which fills its rows up")
 
     def numpy(self):
-        """A numpy array of rows; of objects, where their lengths differ."""
+        """A numpy array of rows, of the dtype of the values; of objects, where their lengths
+        differ."""
         import numpy
 
-        rows = [numpy.array(row) for row in self.to_list()]
+        values, splits = self.values.numpy(), self.row_splits.numpy()
+        rows = [values[begin:end] for begin, end in itertools.pairwise(splits.tolist())]
         if len({row.shape for row in rows}) <= 1:
-            return numpy.array(rows)
+            return numpy.array(rows, values.dtype)
         result = numpy.empty(len(rows), dtype=object)
         result[:] = rows
         return result

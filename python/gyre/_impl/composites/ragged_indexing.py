@@ -7,6 +7,7 @@ from gyre._impl.annotations import Any
 from gyre._impl.composites.composite import INT64, to_int64
 from gyre._impl.composites.ragged_rows import (
     Rows,
+    count_axes,
     count_of,
     count_to,
     int64,
@@ -175,8 +176,3 @@ def places_in_rows(starts, limits, indices, what: str):
     axes = count_axes(inside)
     require(op("All", inside, axes), f"{what}: an index is out of range of its row")
     return places
-
-
-def count_axes(x):
-    """The numbers of all axes of a tensor."""
-    return op("Range", 0, op("Rank", x), 1)

@@ -7,7 +7,15 @@ from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.composite import INT64, to_int64
 from gyre._impl.composites.ragged import RaggedTensor
-from gyre._impl.composites.ragged_rows import count_of, rank_of, require, same
+from gyre._impl.composites.ragged_rows import (
+    count_of,
+    rank_of,
+    require,
+    require_same_rows,
+    row_ids,
+    splits_of,
+    take,
+)
 from gyre._impl.convert import call, calls, convert_to_tensor, same_dtype
 from gyre._impl.dtypes import DTypeLike
 from gyre._impl.ops.table import unsorted_segment_sum
@@ -49,7 +57,7 @@ def map_flat_values(op, *args, **kwargs) -> Any:
 def row_splits_to_segment_ids(splits: TensorLike, name: str | None = None, out_type=None) -> Tensor:
     """For each value the row that it is in."""
     splits = to_int64(splits)
-    ids = RaggedTensor(splits, splits).value_rowids()
+    ids = row_ids(call("Sub", splits[1:], splits[:-1]))
     return call("Cast", ids, DstT=_gyre.as_dtype(out_type or "int64"), name=name)
 
 
@@ -63,8 +71,7 @@ def segment_ids_to_row_splits(
         none = _gyre.convert([-1], INT64)
         num_segments = call("ConcatV2", [none, ids], 0)[-1] + one
     lengths = unsorted_segment_sum(call("OnesLike", ids), ids, to_int64(num_segments))
-    sums = call("Cumsum", lengths, 0)
-    splits = call("ConcatV2", [_gyre.convert([0], INT64), sums], 0)
+    splits = splits_of(lengths)
     return call("Cast", splits, DstT=_gyre.as_dtype(out_type or "int64"), name=name)
 
 
@@ -76,10 +83,8 @@ def stack_dynamic_partitions(
     if numbers._dims is None or len(numbers._dims) != 1:
         raise ValueError("stack_dynamic_partitions takes a vector of numbers of partitions")
     places = calls("TopKV2", call("Neg", numbers), call("Size", numbers))[1]
-    if isinstance(data, RaggedTensor):
-        sorted_rows = gather(data, places, name)
-    else:
-        sorted_rows = call("GatherV2", convert_to_tensor(data), places, 0, name=name)
+    data = data if isinstance(data, RaggedTensor) else convert_to_tensor(data)
+    sorted_rows = take(data, places, name)
     return RaggedTensor.from_value_rowids(
         sorted_rows, call("GatherV2", numbers, places, 0), num_partitions, validate=False
     )
@@ -109,17 +114,10 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     if not isinstance(data, RaggedTensor):
         data = convert_to_tensor(data)
     if not isinstance(mask, RaggedTensor):
-        kept = call("Reshape", call("Where", mask), [-1])
-        if isinstance(data, RaggedTensor):
-            return gather(data, kept, name)
-        return call("GatherV2", data, kept, 0, name=name)
+        return take(data, call("Reshape", call("Where", mask), [-1]), name)
     rank = mask.ragged_rank + len(mask.flat_values._dims) - 1
     mask, data = with_ragged_rank(mask, rank), with_ragged_rank(data, rank)
-    if not same(data.row_splits, mask.row_splits):
-        equal = call("Equal", data.row_splits, mask.row_splits)
-        require(
-            call("All", equal, [0]), "the rows of the mask are not as long as those of the data"
-        )
+    require_same_rows(data, mask, "the rows of the mask are not as long as those of the data")
     values = boolean_mask(data.values, mask.values, name)
     if isinstance(mask.values, RaggedTensor):
         return data.with_values(values)
@@ -127,23 +125,6 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
         call("Cast", mask.values, DstT=INT64), mask.value_rowids(), mask.nrows()
     )
     return RaggedTensor.from_row_lengths(values, kept, validate=False)
-
-
-def gather(params: RaggedTensor, indices: TensorLike, name: str | None = None) -> Any:
-    """Rows of a ragged tensor."""
-    indices = convert_to_tensor(indices)
-    splits = list(params.nested_row_splits)
-    rank = len(splits) + len(indices._dims) - 1
-    parts = _gyre.execute(
-        "RaggedGather",
-        [splits, params.flat_values, indices],
-        {"OUTPUT_RAGGED_RANK": rank},
-        name,
-    )
-    result = parts[-1]
-    for one in reversed(parts[:-1]):
-        result = RaggedTensor(result, one)
-    return result
 
 
 def concat(values: list, axis: int):
@@ -204,16 +185,14 @@ def _joined(values: list, axis: int, stacks: bool):
         order = call(
             "Reshape", call("Transpose", call("Reshape", places, [count, -1]), [1, 0]), [-1]
         )
-        rows = gather(whole, order)
+        rows = take(whole, order)
         pairs = RaggedTensor.from_uniform_row_length(rows, count, nrows)
         if stacks:
             return pairs
         lengths = call("Sum", call("Reshape", rows.row_lengths(), [-1, count]), [1])
         return RaggedTensor.from_row_lengths(rows.values, lengths, validate=False)
     for one in values[1:]:
-        if not same(one.row_splits, first.row_splits):
-            equal = call("Equal", one.row_splits, first.row_splits)
-            require(call("All", equal, [0]), "ragged tensors that are joined must have equal rows")
+        require_same_rows(one, first, "ragged tensors that are joined must have equal rows")
     return first.with_values(_joined([one.values for one in values], axis - 1, stacks))
 
 

@@ -107,13 +107,15 @@ def rank_of(x) -> Any:
     return None if dims is None else len(all_splits(x)) + len(dims)
 
 
-def take(x, places) -> Any:
-    """Rows of a tensor or a ragged one, by number, which is a vector of int64."""
+def take(x, places, name: str | None = None) -> Any:
+    """Rows of a tensor or a ragged one, by number, in the places of the numbers: of a tensor of
+    int32 or int64 with an axis at least."""
     if not isinstance(x, Rows):
-        return op("GatherV2", x, places, 0)
+        return _execute("GatherV2", [x, places, 0], {}, name)[0]
     splits = all_splits(x)
+    rank = len(splits) + len(places._dims) - 1
     parts = _execute(
-        "RaggedGather", [splits, innermost(x), places], {"OUTPUT_RAGGED_RANK": len(splits)}
+        "RaggedGather", [splits, innermost(x), places], {"OUTPUT_RAGGED_RANK": rank}, name
     )
     return with_splits(parts[-1], parts[:-1], x)
 
@@ -147,6 +149,20 @@ def same(a, b) -> bool:
         return False
     a, b = a.numpy(), b.numpy()
     return a.shape == b.shape and bool((a == b).all())
+
+
+def count_axes(x):
+    """The numbers of all axes of a tensor."""
+    return op("Range", 0, op("Rank", x), 1)
+
+
+def require_same_rows(a: Rows, b: Rows, message: str) -> None:
+    """InvalidArgumentError with the message unless two ragged tensors have the same outermost
+    rows; in a graph, when it runs."""
+    if same(a.row_splits, b.row_splits):
+        return
+    equal = op("Equal", a.row_splits, b.row_splits, incompatible_shape_error=False)
+    require(op("All", equal, count_axes(equal)), message)
 
 
 def have_same_rows(a: Rows, b: Rows) -> bool:

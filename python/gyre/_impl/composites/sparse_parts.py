@@ -211,28 +211,18 @@ def map_values(op, *args, **kwargs) -> Any:
 
 def serialize(sp_input, out_type: DTypeLike = "string", name: str | None = None) -> Tensor:
     """A sparse tensor as three texts: a vector of them."""
-    sparse = _require(sp_input)
-    return call(
-        "SerializeSparse",
-        sparse.indices,
-        sparse.values,
-        sparse.dense_shape,
-        out_type=_gyre.as_dtype(out_type),
-        name=name,
-    )
+    return _serialized("SerializeSparse", sp_input, out_type, name)
 
 
 def serialize_many(sp_input, out_type: DTypeLike = "string", name: str | None = None) -> Tensor:
     """The rows of a sparse tensor as three texts each: a matrix of them."""
+    return _serialized("SerializeManySparse", sp_input, out_type, name)
+
+
+def _serialized(op: str, sp_input, out_type, name) -> Tensor:
     sparse = _require(sp_input)
-    return call(
-        "SerializeManySparse",
-        sparse.indices,
-        sparse.values,
-        sparse.dense_shape,
-        out_type=_gyre.as_dtype(out_type),
-        name=name,
-    )
+    parts = sparse.indices, sparse.values, sparse.dense_shape
+    return call(op, *parts, out_type=_gyre.as_dtype(out_type), name=name)
 
 
 def deserialize_many(

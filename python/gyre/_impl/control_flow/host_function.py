@@ -66,16 +66,11 @@ def _results(name, results, dtypes, structure=None):
 
 
 def _require_kinds(name, results, structure) -> None:
-    """ValueError where a composite is promised and something else is returned, or the reverse."""
-    specs = nest.flatten(structure)
-    if not any(isinstance(s, TypeSpec) and not isinstance(s, TensorSpec) for s in specs):
-        specs = [None] * len(specs)
-    for spec, value in zip(specs, nest.flatten(results), strict=False):
-        if spec is None:
-            continue
+    """ValueError where a composite is promised and something else is returned."""
+    for spec, value in zip(nest.flatten(structure), nest.flatten(results), strict=False):
         promised = isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec)
         if promised and not isinstance(value, spec.value_type):
-            raise ValueError(f"{name} returned a {type(value).__name__} where Tout promises {spec}")
+            raise ValueError(f"{name} returned {type(value).__name__}, where Tout promises {spec}")
 
 
 def _holds_tensors(results):
@@ -182,8 +177,7 @@ def py_function(func=None, inp=None, Tout=None, name=None) -> Any:
     specs) of the results, structured as they are; None or [] for none. Effects keep their order.
     The function may be called from another thread; gradients call it again. TypeError, ValueError
     if the results are not what Tout promises; what func raises comes out of the run, as its own
-    class and as the
-    OpError that fits (InvalidArgumentError for TypeError and ValueError)."""
+    class and as the OpError that fits (InvalidArgumentError for TypeError and ValueError)."""
     if not callable(func):
         raise ValueError(f"py_function takes a callable, not {func!r}")
     inp = [] if inp is None else inp

@@ -14,7 +14,7 @@ from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.data import elements
 from gyre._impl.data.lookahead import Lookahead
 from gyre._impl.data.source import UNKNOWN, Source
-from gyre._impl.spec import TensorSpec
+from gyre._impl.spec import TensorSpec, TypeSpec
 
 INT64 = _gyre.as_dtype("int64")
 
@@ -145,7 +145,6 @@ class Generator(Lookahead):
 
     def __init__(self, make, spec):
         self._make, self._running, self._numbers = make, {}, itertools.count()
-        elements.tensors_only(spec, "from_generator")
         super().__init__(spec, UNKNOWN)
 
     def first(self):
@@ -157,7 +156,7 @@ class Generator(Lookahead):
         return py_function(begin, [], INT64)
 
     def search(self, state):
-        leaves = nest.flatten(self.element_spec)
+        leaves = nest.flatten(self.element_spec, expand_composites=True)
 
         def step(number):
             number = int(number)
@@ -169,13 +168,13 @@ class Generator(Lookahead):
                 pass
             else:
                 return [True, *_leaves(self.element_spec, value)]
-            return [False, *nest.flatten(elements.zeros(self.element_spec))]
+            return [False, *nest.flatten(elements.zeros(self.element_spec), expand_composites=True)]
 
         more, *found = py_function(
             step, [state], [_gyre.as_dtype("bool"), *(leaf.dtype for leaf in leaves)]
         )
         more = call("EnsureShape", more, shape=[])
-        element = nest.pack_sequence_as(self.element_spec, found)
+        element = nest.pack_sequence_as(self.element_spec, found, expand_composites=True)
         # Nothing is asked of what stands for an element after the last.
         return (
             more,
@@ -193,6 +192,10 @@ def _leaves(spec, value) -> list:
     what is not like it."""
     if isinstance(spec, TensorSpec):
         return [convert_to_tensor(value, spec.dtype)]
+    if isinstance(spec, TypeSpec):
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"the generator yields {value!r} where its signature is {spec!r}")
+        return nest.flatten(value, expand_composites=True)
     if isinstance(spec, dict):
         if not isinstance(value, dict) or value.keys() != spec.keys():
             raise TypeError(f"the generator yields {value!r} where its signature is {spec!r}")

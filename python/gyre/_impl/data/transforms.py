@@ -373,16 +373,11 @@ class WholeBatches(Source):
 
 
 class Shuffle(Source):
-    """Elements in another order: each is drawn from a buffer of `size`, which is filled again."""
+    """Elements in another order: each is drawn from a buffer of `size`, which is filled again. The
+    buffer has for each part of an element a tensor of all, or, where sizes differ, a list."""
 
     def __init__(self, source, size, seed, again):
-        elements.tensors_only(source.element_spec, "shuffle")
-        for leaf in nest.flatten(source.element_spec):
-            if leaf._dims is None or None in leaf._dims:
-                raise ValueError(
-                    f"shuffle needs elements of a known shape, not {leaf}: shuffle first, "
-                    f"then batch"
-                )
+        self._leaves = nest.flatten(source.element_spec, expand_composites=True)
         size = int(size)
         if size < 1:
             raise ValueError(f"buffer_size must be positive, but is {size}")
@@ -395,10 +390,7 @@ class Shuffle(Source):
         return uniform([2], 0, 2**31 - 1, dtype="int32", seed=self._seed)
 
     def begin(self):
-        buffer = nest.map_structure(
-            lambda leaf: elements.zeros(TensorSpec((self._size, *leaf._dims), leaf.dtype)),
-            self.element_spec,
-        )
+        buffer = [_buffer(leaf, self._size) for leaf in self._leaves]
         seed = self._fixed if self._fixed is not None else self._new_seed()
         return int64(0), buffer, seed, self._source.begin()
 
@@ -407,9 +399,11 @@ class Shuffle(Source):
 
         def fill(count, more, buffer, inner):
             element, inner = self._source.pull(inner)
-            buffer = nest.map_structure(
-                lambda rows, row: _replaced(rows, count, row), buffer, element
-            )
+            parts = nest.flatten(element, expand_composites=True)
+            buffer = [
+                _replaced(leaf, rows, count, row)
+                for leaf, rows, row in zip(self._leaves, buffer, parts, strict=True)
+            ]
             more, inner = cond(
                 count + 1 < self._size, lambda: self._source.advance(inner), lambda: (_no(), inner)
             )
@@ -427,14 +421,43 @@ class Shuffle(Source):
         count, buffer, seed, inner = state
         at = stateless_uniform([], seed, 0, count, dtype="int64")
         seed = seed + _gyre.convert([0, 1])
-        element = nest.map_structure(lambda rows: call("GatherV2", rows, at, 0), buffer)
-        buffer = nest.map_structure(
-            lambda rows: _replaced(rows, at, call("GatherV2", rows, count - 1, 0)), buffer
-        )
+        pairs = list(zip(self._leaves, buffer, strict=True))
+        taken = [_taken(leaf, rows, at) for leaf, rows in pairs]
+        buffer = [_replaced(leaf, rows, at, _taken(leaf, rows, count - 1)) for leaf, rows in pairs]
+        element = nest.pack_sequence_as(self.element_spec, taken, expand_composites=True)
         return element, (count - 1, buffer, seed, inner)
 
 
-def _replaced(rows, index, row):
-    """The rows with one of them replaced."""
+def _has_one_size(leaf) -> bool:
+    return leaf._dims is not None and None not in leaf._dims
+
+
+def _shape_in_list(leaf):
+    """The shape of elements of a list, as its ops take it."""
+    dims = leaf._dims
+    return _gyre.convert(-1 if dims is None else [-1 if d is None else d for d in dims])
+
+
+def _buffer(leaf, size: int):
+    """Room for the parts of elements that a spec describes."""
+    if _has_one_size(leaf):
+        return elements.zeros(TensorSpec((size, *leaf._dims), leaf.dtype))
+    shape = _shape_in_list(leaf)
+    return call("TensorListReserve", shape, _gyre.convert(size), element_dtype=leaf.dtype)
+
+
+def _taken(leaf, rows, index):
+    """One of the rows of a buffer."""
+    if _has_one_size(leaf):
+        return call("GatherV2", rows, index, 0)
+    at = call("Cast", index, DstT=_gyre.as_dtype("int32"))
+    return call("TensorListGetItem", rows, at, _shape_in_list(leaf), element_dtype=leaf.dtype)
+
+
+def _replaced(leaf, rows, index, row):
+    """The rows of a buffer with one of them replaced."""
+    if not _has_one_size(leaf):
+        at = call("Cast", index, DstT=_gyre.as_dtype("int32"))
+        return call("TensorListSetItem", rows, at, row)
     index = call("Reshape", index, [1, 1])
     return call("TensorScatterUpdate", rows, index, call("ExpandDims", row, 0))

@@ -13,6 +13,7 @@ from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function import known, watching
 from gyre._impl.function.concrete_members import ConcreteMembers
 from gyre._impl.function.graph import FunctionGraph
+from gyre._impl.function.signature import by_name
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
@@ -124,18 +125,7 @@ class ConcreteFunction(ConcreteMembers):
     def _flat(self, args, kwargs):
         """Of a tensor for each that it takes, in order or by the names of its inputs."""
         names = [argument.name for argument in self._arguments]
-        if len(args) > len(names):
-            raise TypeError(f"{self.name} takes {len(names)} tensors, but was given {len(args)}")
-        given = dict(zip(names, args, strict=False))
-        for name, value in kwargs.items():
-            if name not in names:
-                raise TypeError(f"{self.name} got an unexpected argument '{name}'")
-            if name in given:
-                raise TypeError(f"{self.name} got two values for '{name}'")
-            given[name] = value
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise TypeError(f"{self.name} misses required arguments: {', '.join(missing)}")
+        given = by_name(self.name, names, args, kwargs)
         for name, value in given.items():
             if not (isinstance(value, _Tensor) or hasattr(value, "__array__")):
                 raise TypeError(

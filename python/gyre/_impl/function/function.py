@@ -497,7 +497,8 @@ def function(
         if value is not None
     }
     given = (name, input_signature, autograph, reduce_retracing, memory)
-    compile = "contract" if contract else {None: "auto", True: "always", False: "never"}[jit_compile]
+    native = {None: "auto", True: "always", False: "never"}[jit_compile]
+    compile = "contract" if contract else native
     if isinstance(func, (Function, Method)):
         func = func.python_function
     if isinstance(func, types.MethodType):

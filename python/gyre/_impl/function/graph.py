@@ -67,7 +67,7 @@ class FunctionGraph(_gyre.Graph):
 
     def captured_late(self, one: LateCapture) -> list:
         """The tensors that stand here for what a function that is called asks for."""
-        value = self.capture_call_time_value(one.closure, one.spec, id(one))
+        value = self.capture_call_time_value(one.closure, one.spec, one)
         return nest.flatten(value, expand_composites=True)
 
     def operation_of(self, node) -> Operation:

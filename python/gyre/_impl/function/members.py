@@ -6,7 +6,7 @@ from typing import Any
 
 from gyre import _gyre
 
-_JIT_COMPILE = {"auto": None, "always": True, "never": False}
+_JIT_COMPILE = {"auto": None, "always": True, "contract": True, "never": False}
 
 
 class FunctionMembers(_gyre.QuietCallable):

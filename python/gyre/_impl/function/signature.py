@@ -103,6 +103,25 @@ class Parameters:
         return f"argument {index}{rest}"
 
 
+def by_name(what: str, names: list[str], args, kwargs) -> dict:
+    """The values of a call of what takes tensors of these names, in order or by name. TypeError if
+    some are missing, given twice, or others than these."""
+    if len(args) > len(names):
+        raise TypeError(f"{what} takes {len(names)} tensors, but was given {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for name, value in kwargs.items():
+        if name not in names:
+            takes = ", ".join(names) or "none"
+            raise TypeError(f"{what} got an unexpected argument '{name}'; it takes {takes}")
+        if name in given:
+            raise TypeError(f"{what} got two values for '{name}'")
+        given[name] = value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise TypeError(f"{what} misses required arguments: {', '.join(missing)}")
+    return given
+
+
 def _signature(fn):
     """What a callable itself takes, whatever it wraps;
     of some built-in functions that is not known."""

@@ -56,6 +56,9 @@ class LookupInterface(Module):
     execution and in functions they do it there (what is an operation in graphs is None then).
     """
 
+    _default_value: _gyre.Tensor
+    _has_scalar_keys = True
+
     def __init__(self, op: str, key_dtype, value_dtype, name: str, inputs=(), **attrs):
         super().__init__()
         self._key_dtype, self._value_dtype = _gyre.as_dtype(key_dtype), _gyre.as_dtype(value_dtype)
@@ -100,13 +103,14 @@ class LookupInterface(Module):
         return call("LookupTableSizeV2", self._resource_handle, name=name)
 
     def _find(self, keys, default_value, name):
-        return _of_values(
-            keys,
-            self._key_dtype,
-            lambda flat: call(
-                "LookupTableFindV2", self._resource_handle, flat, default_value, name=name
-            ),
-        )
+        def look_up(flat):
+            found = call("LookupTableFindV2", self._resource_handle, flat, default_value, name=name)
+            dims, of_value = flat._dims, self._default_value._dims
+            if found.is_symbolic and self._has_scalar_keys and None not in (dims, of_value):
+                found.set_shape([*dims, *of_value])
+            return found
+
+        return _of_values(keys, self._key_dtype, look_up)
 
     def export(self, name: str | None = None):
         """(all keys, their values)."""
@@ -176,8 +180,6 @@ class StaticHashTable(LookupInterface):
 
 class _Mutable(LookupInterface):
     """What tables that change have in common."""
-
-    _default_value: _gyre.Tensor
 
     @property
     def default_value(self):
@@ -258,12 +260,14 @@ class DenseHashTable(_Mutable):
         del checkpoint, experimental_is_anonymous
         with _gyre.init_scope():
             self._default_value = convert_to_tensor(default_value, value_dtype)
+        keys = [convert_to_tensor(key, key_dtype) for key in (empty_key, deleted_key)]
+        self._has_scalar_keys = keys[0]._dims == ()
         super().__init__(
             "MutableDenseHashTable",
             key_dtype,
             value_dtype,
             name,
-            [convert_to_tensor(key, key_dtype) for key in (empty_key, deleted_key)],
+            keys,
             value_shape=TensorShape(self._default_value._dims)._dims,
             initial_num_buckets=initial_num_buckets,
         )

@@ -17,8 +17,20 @@ _PARTS = {
     **{name: f"{_P}raw:{name}" for name in _RAW},
     **{name: f"{_P}sequences:{name}" for name in _SEQUENCES},
 }
+_MESSAGES = (
+    "BytesList",
+    "FloatList",
+    "Int64List",
+    "Feature",
+    "Features",
+    "FeatureList",
+    "FeatureLists",
+    "Example",
+    "SequenceExample",
+)
 NAMES = {
     **{f"io.{name}": place for name, place in _PARTS.items()},
+    **{f"train.{name}": f"gyre._impl.proto.messages:{name}" for name in _MESSAGES},
     **{
         f"compat.v1.{name}": place
         for name, place in _PARTS.items()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gyre import _gyre
-from gyre._impl.dispatch import COMPOSITES, call_for
+from gyre._impl.dispatch import COMPOSITES, call_for, guard
 
 
 def _own(names: list[str]) -> str:
@@ -69,15 +69,11 @@ def _for_composites(name: str, parameters: list[dict]) -> str:
     tensors = [one["name"] for one in parameters if one["kind"] == "tensor"]
     if not tensors:
         return ""
-    asked = " or ".join(f"class_of({one}) in COMPOSITES" for one in tensors)
-    rest = "".join(f", {one['name']!r}: {one['name']}" for one in parameters[1:])
-    return (
-        f"    if COMPOSITES and ({asked}):\n"
-        f"        result = call_for({name!r}, {name}, ({parameters[0]['name']},), "
-        f"{{'name': name{rest}}})\n"
-        f"        if result is not NotImplemented:\n"
-        f"            return result\n"
-    )
+    # Tensors, which most arguments are, are told soonest.
+    others = " or ".join(f"class_of({one}) is not Tensor" for one in tensors)
+    known = " or ".join(f"class_of({one}) in COMPOSITES" for one in tensors)
+    names = [*(one["name"] for one in parameters), "name"]
+    return guard(name, name, names, f"({others}) and COMPOSITES and ({known})")
 
 
 def _make(name: str) -> Callable[..., _gyre.Tensor]:
@@ -87,6 +83,7 @@ def _make(name: str) -> Callable[..., _gyre.Tensor]:
     source = f"def {name}({takes}) -> {result!r}:\n{guard}    return {call}\n"
     scope = {
         "COMPOSITES": COMPOSITES,
+        "Tensor": _gyre.Tensor,
         "call_for": call_for,
         "class_of": type,  # which parameters may be called
         "execute": _gyre.execute,

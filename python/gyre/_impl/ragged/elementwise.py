@@ -21,7 +21,7 @@ _FUNCTIONS = {
         "to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong to_number unicode_script "
         "unicode_transcode upper zeros_like identity one_hot dropout stateless_dropout "
         "adjust_brightness adjust_gamma convert_image_dtype random_brightness "
-        "stateless_random_brightness check_numerics digamma erfcinv erfinv lgamma ndtri ndtri "
+        "stateless_random_brightness check_numerics digamma erfcinv erfinv lgamma ndtri "
         "bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e "
         "bessel_k1 bessel_k1e bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence"
     ),

@@ -7,21 +7,22 @@ from gyre._impl.annotations import Any
 from gyre._impl.composites import ragged_parts
 from gyre._impl.composites.composite import to_int64
 from gyre._impl.composites.ragged import RaggedTensor
-from gyre._impl.composites.ragged_indexing import count_axes, places_in_rows
+from gyre._impl.composites.ragged_indexing import places_in_rows
 from gyre._impl.composites.ragged_rows import (
     all_splits,
+    count_axes,
     count_of,
     count_to,
     innermost,
     op,
     rank_of,
     require,
-    same,
+    require_same_rows,
     take,
+    with_first_axis,
     with_splits,
 )
 from gyre._impl.dispatch import for_function
-from gyre._impl.ops import table
 
 
 def _indices_of(value) -> Any:
@@ -34,24 +35,17 @@ def _rows_by(params, indices):
     """Rows of params, by number, in the places of the numbers."""
     if isinstance(indices, RaggedTensor):
         return indices.with_values(_rows_by(params, indices.values))
-    if not isinstance(params, RaggedTensor):
-        return op("GatherV2", params, indices, 0)
-    if indices._dims is None:
-        raise ValueError("gather takes indices of known rank")
-    if len(indices._dims) == 0:
-        return params[indices]
-    return ragged_parts.gather(params, indices)
+    if isinstance(params, RaggedTensor):
+        if indices._dims is None:
+            raise ValueError("gather takes indices of known rank")
+        if len(indices._dims) == 0:
+            return params[indices]
+    return take(params, indices)
 
 
 def _ragged_first(x) -> RaggedTensor:
     """With a ragged second axis."""
     return x if isinstance(x, RaggedTensor) else RaggedTensor.from_tensor(x)
-
-
-def _repeated(indices, lengths):
-    """The indices of each row as often as the row is long."""
-    rows = table.repeat(count_to(op("Size", lengths, out_type=_gyre.as_dtype("int64"))), lengths)
-    return take(indices, rows)
 
 
 def _gather(params, indices, axis: int, batch: int):
@@ -68,31 +62,22 @@ def _gather(params, indices, axis: int, batch: int):
     if batch == 1 and axis == 1:
         return _within_rows(params, indices)
     if batch == 1:
-        inner = _gather(params.values, _repeated(indices, params.row_lengths()), axis - 1, 1)
+        # The indices of each row as often as the row is long.
+        repeated = take(indices, params.value_rowids())
+        inner = _gather(params.values, repeated, axis - 1, 1)
         return params.with_values(inner)
     indices = _ragged_first(indices)
-    _require_same_rows(params, indices)
+    require_same_rows(
+        params,
+        indices,
+        "params and indices of a gather must have the same rows in their batch dimensions",
+    )
     return params.with_values(_gather(params.values, indices.values, axis - 1, batch - 1))
-
-
-def _require_same_rows(a, b):
-    if not same(a.row_splits, b.row_splits):
-        require(
-            op("All", op("Equal", a.row_splits, b.row_splits), [0]),
-            "params and indices of a gather must have the same rows in their batch dimensions",
-        )
 
 
 def _same_for_all(indices, copies):
     """The same indices for each of several rows: their first axis is that of the rows."""
-    if isinstance(indices, RaggedTensor):
-        whole = RaggedTensor(indices, op("Pack", [_zero(), count_of(indices)]))
-        return take(whole, copies)
-    return op("GatherV2", op("ExpandDims", indices, 0), copies, 0)
-
-
-def _zero():
-    return _gyre.convert(0, _gyre.as_dtype("int64"))
+    return take(with_first_axis(indices), copies)
 
 
 def _within_rows(params: RaggedTensor, indices):
@@ -165,7 +150,7 @@ def gather_nd(function, params, indices, batch_dims=0, name=None, bad_indices_po
         raise ValueError("gather_nd needs to know how long its coordinates are")
     if size == 0:
         return _rows_by(
-            RaggedTensor(params, op("Pack", [_zero(), count_of(params)])),
+            with_first_axis(params),
             op("Reshape", op("ZerosLike", op("Sum", indices, [-1])), op("Shape", indices)[:-1]),
         )
     columns = [op("GatherV2", indices, i, -1) for i in range(size)]
@@ -194,7 +179,7 @@ def dynamic_partition(function, data, partitions, num_partitions, name=None):
     """The rows that each number marks: a list."""
     if isinstance(partitions, RaggedTensor):
         if isinstance(data, RaggedTensor):
-            _require_same_rows(data, partitions)
+            require_same_rows(data, partitions, "the partitions must have the rows of the data")
             return dynamic_partition(function, data.values, partitions.values, num_partitions, name)
         raise ValueError("ragged partitions are for ragged data, which begins with their rows")
     if not isinstance(data, RaggedTensor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gyre import _gyre
 from gyre._impl.composites.composite import INT64, to_int64
 from gyre._impl.composites.ragged import RaggedTensor
-from gyre._impl.composites.ragged_rows import count_of, int64, op, require, same, splits_of
+from gyre._impl.composites.ragged_rows import count_of, int64, op, require_same_rows, splits_of
 from gyre._impl.dispatch import for_function
 
 _OPS = {
@@ -41,11 +41,7 @@ def _plain(data, ids):
     while isinstance(ids, RaggedTensor):
         if not isinstance(data, RaggedTensor):
             raise ValueError("ragged segment_ids are for ragged data, which begins with their rows")
-        if not same(data.row_splits, ids.row_splits):
-            require(
-                op("All", op("Equal", data.row_splits, ids.row_splits), [0]),
-                "segment_ids must have the rows of the data",
-            )
+        require_same_rows(data, ids, "segment_ids must have the rows of the data")
         data, ids = data.values, ids.values
     ids = _gyre.convert(ids)
     if ids._dims is None or len(ids._dims) != 1:
@@ -56,33 +52,29 @@ def _plain(data, ids):
 @for_function(RaggedTensor, *_OPS)
 def segments(function, data, segment_ids, num_segments=None, name=None):
     """Rows reduced by segment; without num_segments as many segments as the last one says."""
+    return _reduced(_OPS[function.__name__], data, segment_ids, num_segments)
+
+
+def _reduced(name: str, data, segment_ids, num_segments):
     data, ids = _plain(data, segment_ids)
     if num_segments is None:
         num_segments = op("ConcatV2", [_gyre.convert([-1], INT64), ids], 0)[-1] + 1
-    return of_segments(_OPS[function.__name__], data, ids, to_int64(num_segments))
+    return of_segments(name, data, ids, to_int64(num_segments))
 
 
 @for_function(RaggedTensor, "unsorted_segment_mean", "unsorted_segment_sqrt_n", "segment_mean")
 def segment_means(function, data, segment_ids, num_segments=None, name=None):
     """Sums by segment, divided by how many there are, or by the root of that."""
-    total = segments_of_sum(data, segment_ids, num_segments)
+    total = _reduced("UnsortedSegmentSum", data, segment_ids, num_segments)
     ones = (
         data.with_flat_values(op("OnesLike", data.flat_values))
         if isinstance(data, RaggedTensor)
         else op("OnesLike", data)
     )
-    count = segments_of_sum(ones, segment_ids, num_segments)
+    count = _reduced("UnsortedSegmentSum", ones, segment_ids, num_segments)
     flat = count.flat_values if isinstance(count, RaggedTensor) else count
     if function.__name__ == "unsorted_segment_sqrt_n":
         flat = op("Sqrt", flat)
     if not isinstance(total, RaggedTensor):
         return op("DivNoNan", total, flat)
     return total.with_flat_values(op("DivNoNan", total.flat_values, flat))
-
-
-def segments_of_sum(data, segment_ids, num_segments):
-    """The sums of rows by segment."""
-    from_ids, ids = _plain(data, segment_ids)
-    if num_segments is None:
-        num_segments = op("ConcatV2", [_gyre.convert([-1], INT64), ids], 0)[-1] + 1
-    return of_segments("UnsortedSegmentSum", from_ids, ids, to_int64(num_segments))

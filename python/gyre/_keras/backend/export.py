@@ -7,15 +7,10 @@ from keras.src.utils import io_utils
 import gyre
 
 
-class _Exported:
-    """Holds the variables, whose keys in the SavedModel are their names here."""
-
-
 class ExportArchive:
     """Collects endpoints and variables, and writes them."""
 
     def __init__(self):
-        self._exported = _Exported()
         self._layers = []
         self._endpoints = {}
         self._collections = {}
@@ -81,13 +76,24 @@ class ExportArchive:
         if not self._endpoints:
             raise ValueError("No endpoints have been set yet. Call add_endpoint().")
         kept = [one for several in self._collections.values() for one in several]
-        self._exported.variables = [one._value for one in [*self.variables, *kept]]
+        variables = _by_path([*self.variables, *kept])
         signatures = dict(self._endpoints)
         signatures.setdefault("serving_default", next(iter(self._endpoints.values())))
-        gyre.saved_model.save(self._exported, str(filepath), signatures=signatures, options=options)
+        gyre.saved_model.save(variables, str(filepath), signatures=signatures, options=options)
         if verbose:
             names = ", ".join(f"'{name}'" for name in self._endpoints)
             io_utils.print_msg(f"Saved artifact at '{filepath}', with the endpoints {names}.")
+
+
+def _by_path(variables):
+    """Gyre's variables by their keys in the SavedModel: paths of Keras, which several may share."""
+    found = {}
+    for one in variables:
+        path = one.path
+        while found.get(path, one._value) is not one._value:
+            path += "_1"
+        found[path] = one._value
+    return found
 
 
 def _function(fn, structure):

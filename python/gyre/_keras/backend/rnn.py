@@ -22,6 +22,17 @@ def _chosen(mask, new, old):
     return tree.map_structure(lambda a, b: gyre.where(_like(mask, a), a, b), new, old)
 
 
+def _is_whole(length, steps):
+    """Whether the length of all samples is known to be that of the inputs."""
+    return isinstance(length, int) and length == steps
+
+
+def _within(lengths, steps):
+    """The mask, time first, of samples of these lengths, or of one for all."""
+    lengths = gyre.reshape(convert_to_tensor(lengths, "int32"), [1, -1])
+    return gyre.range(steps)[:, None] < lengths
+
+
 def rnn(
     step_function,
     inputs,
@@ -43,6 +54,8 @@ def rnn(
     if mask is not None:
         mask = cast(mask, "bool")
         mask = mask if time_major else _time_first(mask)
+    elif input_length is not None and not _is_whole(input_length, known):
+        mask = _within(input_length, steps)
     if go_backwards:
         inputs = tree.map_structure(lambda x: gyre.reverse(x, [0]), inputs)
         mask = None if mask is None else gyre.reverse(mask, [0])
@@ -138,11 +151,13 @@ def cudnn_ok(activation, recurrent_activation, unroll, use_bias=True, reset_afte
     return False
 
 
-def _projected(inputs, kernel, bias):
-    """What the inputs of all steps add to the gates, by one product."""
-    inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
-    result = gyre.tensordot(inputs, kernel, 1)
-    return result if bias is None else result + bias
+def _over_steps(step, inputs, states, mask, kernel, bias, return_sequences, options):
+    """rnn over what the inputs of all steps add to the gates, by one product."""
+    if mask is not None:  # the layer knows what masked outputs are to be
+        raise NotImplementedError
+    projected = gyre.tensordot(convert_to_tensor(inputs), convert_to_tensor(kernel), 1)
+    projected = projected if bias is None else projected + bias
+    return rnn(step, projected, states, return_all_outputs=return_sequences, **options)
 
 
 def lstm(
@@ -156,12 +171,9 @@ def lstm(
     activation,
     recurrent_activation,
     return_sequences=False,
-    go_backwards=False,
-    unroll=False,
-    time_major=False,
+    **options,
 ):
-    if mask is not None:  # the layer knows what masked outputs are to be
-        raise NotImplementedError
+    """options: go_backwards, unroll and time_major, as rnn takes them."""
     recurrent_kernel = convert_to_tensor(recurrent_kernel)
 
     def step(x, states):
@@ -171,15 +183,8 @@ def lstm(
         h = recurrent_activation(o) * activation(c)
         return h, [h, c]
 
-    return rnn(
-        step,
-        _projected(inputs, kernel, bias),
-        [initial_state_h, initial_state_c],
-        go_backwards=go_backwards,
-        unroll=unroll,
-        time_major=time_major,
-        return_all_outputs=return_sequences,
-    )
+    states = [initial_state_h, initial_state_c]
+    return _over_steps(step, inputs, states, mask, kernel, bias, return_sequences, options)
 
 
 def gru(
@@ -192,13 +197,10 @@ def gru(
     activation,
     recurrent_activation,
     return_sequences=False,
-    go_backwards=False,
-    unroll=False,
-    time_major=False,
     reset_after=True,
+    **options,
 ):
-    if mask is not None:  # the layer knows what masked outputs are to be
-        raise NotImplementedError
+    """options: go_backwards, unroll and time_major, as rnn takes them."""
     recurrent_kernel = convert_to_tensor(recurrent_kernel)
     units = recurrent_kernel.shape[0]
     recurrent_bias = None
@@ -224,15 +226,8 @@ def gru(
         h = z * h + (1 - z) * candidate
         return h, [h]
 
-    return rnn(
-        step,
-        _projected(inputs, kernel, bias),
-        [initial_state],
-        go_backwards=go_backwards,
-        unroll=unroll,
-        time_major=time_major,
-        return_all_outputs=return_sequences,
-    )
+    states = [initial_state]
+    return _over_steps(step, inputs, states, mask, kernel, bias, return_sequences, options)
 
 
 def bidirectional_lstm(*args, **kwargs):

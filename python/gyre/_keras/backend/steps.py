@@ -25,15 +25,15 @@ class StepFunction:
     """Takes a list of batches, and returns what the step gives for the last one, or all rows.
 
     A step is traced once for each shape of batches. Batches of the same shape are taken by a loop
-    of the graph, so that Python is not asked between them.
+    of the graph, so that Python is not asked between them. jit_compile: as of gyre.function.
     """
 
-    def __init__(self, step, run_eagerly, gives_rows=False):
+    def __init__(self, step, run_eagerly, jit_compile, gives_rows=False):
         self._gives_rows = gives_rows
         if run_eagerly:
             self._one, self._several = step, None
             return
-        self._one = gyre.function(step, autograph=False)
+        self._one = gyre.function(step, autograph=False, jit_compile=jit_compile)
 
         def steps(data):
             row = tree.map_structure(lambda one: one[0], data)
@@ -65,7 +65,9 @@ class StepFunction:
             ]
             return tree.pack_sequence_as(first, flat)
 
-        self._several = gyre.function(rows if gives_rows else steps, autograph=False)
+        self._several = gyre.function(
+            rows if gives_rows else steps, autograph=False, jit_compile=jit_compile
+        )
 
     def __call__(self, batches):
         batches = [_tensors(one) for one in batches]

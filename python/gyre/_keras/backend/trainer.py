@@ -66,20 +66,27 @@ class Trainer(base_trainer.Trainer):
         x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
         return self._predicted(x, training=False)
 
+    def _resolve_auto_jit_compile(self):
+        """None, as of gyre.function: loops become native code once they have run for a while."""
+        return None
+
+    def _function_of(self, step, **options):
+        return StepFunction(step, self.run_eagerly, self.jit_compile, **options)
+
     def make_train_function(self, force=False):
         if self.train_function is None or force:
-            self.train_function = StepFunction(lambda data: self.train_step(data), self.run_eagerly)
+            self.train_function = self._function_of(lambda data: self.train_step(data))
         return self.train_function
 
     def make_test_function(self, force=False):
         if self.test_function is None or force:
-            self.test_function = StepFunction(lambda data: self.test_step(data), self.run_eagerly)
+            self.test_function = self._function_of(lambda data: self.test_step(data))
         return self.test_function
 
     def make_predict_function(self, force=False):
         if self.predict_function is None or force:
-            self.predict_function = StepFunction(
-                lambda data: self.predict_step(data), self.run_eagerly, gives_rows=True
+            self.predict_function = self._function_of(
+                lambda data: self.predict_step(data), gives_rows=True
             )
         return self.predict_function
 

@@ -12,6 +12,12 @@ from gyre._impl.control_flow import scan as scans
 from gyre._impl.graphs.graph import name_scope
 
 
+def _body(fn):
+    if not callable(fn):
+        raise TypeError("fn must be callable.")
+    return called(as_body(fn))
+
+
 def map_fn(
     fn: Callable[..., Any],
     elems,
@@ -25,11 +31,10 @@ def map_fn(
 ) -> Any:
     """fn(row) for each row along axis 0 of the tensors in `elems`; the results, stacked. `dtype`
     (or fn_output_signature): what fn returns, where that is not of the dtypes of elems."""
-    if not callable(fn):
-        raise TypeError("fn must be callable.")
+    body = _body(fn)
     with name_scope(name, "map"):
         return maps.map_fn(
-            called(as_body(fn)),
+            body,
             elems,
             dtype,
             parallel_iterations,
@@ -54,11 +59,10 @@ def scan(
 ) -> Any:
     """The values of `state = fn(state, row)` after each row of `elems`, stacked. Starts with
     `initializer`; without one, with the first row."""
-    if not callable(fn):
-        raise TypeError("fn must be callable.")
+    body = _body(fn)
     with name_scope(name, "scan"):
         return scans.scan(
-            called(as_body(fn)),
+            body,
             elems,
             initializer,
             parallel_iterations,
@@ -80,17 +84,10 @@ def foldl(
     name: str | None = None,
 ) -> Any:
     """`state = fn(state, row)` for the rows from first to last; the last state."""
-    if not callable(fn):
-        raise TypeError("fn must be callable.")
+    body = _body(fn)
     with name_scope(name, "foldl"):
         return scans.foldl(
-            called(as_body(fn)),
-            elems,
-            initializer,
-            parallel_iterations,
-            back_prop,
-            swap_memory,
-            "while",
+            body, elems, initializer, parallel_iterations, back_prop, swap_memory, "while"
         )
 
 
@@ -104,15 +101,8 @@ def foldr(
     name: str | None = None,
 ) -> Any:
     """`state = fn(state, row)` for the rows from last to first; the last state."""
-    if not callable(fn):
-        raise TypeError("fn must be callable.")
+    body = _body(fn)
     with name_scope(name, "foldr"):
         return scans.foldr(
-            called(as_body(fn)),
-            elems,
-            initializer,
-            parallel_iterations,
-            back_prop,
-            swap_memory,
-            "while",
+            body, elems, initializer, parallel_iterations, back_prop, swap_memory, "while"
         )

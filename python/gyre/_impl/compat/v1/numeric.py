@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gyre import _gyre
-from gyre._impl.annotations import Any
+from gyre._impl.autodiff.numeric import moved_to_both_sides, reals
 from gyre._impl.compat.v1.gradients import gradients
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.graphs.default_session import session_for
@@ -77,37 +77,26 @@ def compute_gradient_error(
     return max((float(np.fabs(a - b).max()) for a, b in pairs if a.size), default=0.0)
 
 
-def _reals(array: Any) -> Any:
-    """The elements of an array as a vector of real numbers."""
-    flat: Any = np.ascontiguousarray(array).reshape(-1)
-    return flat.view(flat.real.dtype) if np.iscomplexobj(flat) else flat
-
-
 def _by_gradient(session, x, at, y_shape, weight, slope, feed) -> np.ndarray:
     kind = weight.dtype.as_numpy_dtype
     columns = []
-    for place in range(_reals(np.zeros(tuple(y_shape), kind)).size):
-        unit = _reals(np.zeros(tuple(y_shape), kind))
+    for place in range(reals(np.zeros(tuple(y_shape), kind)).size):
+        unit = reals(np.zeros(tuple(y_shape), kind))
         unit[place] = 1
         value = unit.view(kind).reshape(tuple(y_shape))
         if slope is None:
-            columns.append(_reals(np.zeros_like(at)))
+            columns.append(reals(np.zeros_like(at)))
             continue
         dense = slope if isinstance(slope, _gyre.Tensor) else convert_to_tensor(slope)
-        columns.append(_reals(session.run(dense, {**feed, x: at, weight: value})))
-    rows = _reals(at).size
-    return np.stack(columns, axis=1) if columns else np.zeros((rows, 0), _reals(at).dtype)
+        columns.append(reals(session.run(dense, {**feed, x: at, weight: value})))
+    rows = reals(at).size
+    return np.stack(columns, axis=1) if columns else np.zeros((rows, 0), reals(at).dtype)
 
 
 def _by_differences(session, x, at, y, delta, feed) -> np.ndarray:
     rows = []
-    for place in range(_reals(at).size):
-        sides = []
-        for side in (delta, -delta):
-            moved = _reals(at).copy()
-            moved[place] += np.asarray(side, moved.dtype)
-            value = moved.view(at.dtype).reshape(at.shape)
-            sides.append(_reals(np.asarray(session.run(y, {**feed, x: value}))))
-        rows.append((sides[0] - sides[1]) / (2 * delta))
-    columns = _reals(np.asarray(session.run(y, {**feed, x: at}))).size
-    return np.stack(rows) if rows else np.zeros((0, columns), _reals(at).dtype)
+    for moved in moved_to_both_sides(at, delta):
+        above, below = (reals(np.asarray(session.run(y, {**feed, x: value}))) for value in moved)
+        rows.append((above - below) / (2 * delta))
+    columns = reals(np.asarray(session.run(y, {**feed, x: at}))).size
+    return np.stack(rows) if rows else np.zeros((0, columns), reals(at).dtype)

@@ -7,14 +7,12 @@ from gyre._keras.backend.image.layout import as_batch, checked
 from gyre._keras.backend.tensors import cast, convert_to_tensor
 
 _INTERPOLATIONS = ("nearest", "bilinear")
-_TRANSFORM_MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
-_MODES = {"constant", "nearest", "wrap", "mirror", "reflect"}
 
 
 def _one_of(name, value, allowed):
     if value not in allowed:
         raise ValueError(
-            f"Invalid value for argument `{name}`. Expected of one {set(allowed)}. "
+            f"Invalid value for argument `{name}`. Expected one of {set(allowed)}. "
             f"Received: {name}={value}"
         )
 
@@ -92,15 +90,8 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
             "Invalid coordinates rank: expected at least rank 2. Received input with shape: "
             f"{coordinates.shape}"
         )
-    if fill_mode not in _MODES:
-        raise ValueError(
-            f"Invalid value for argument `fill_mode`. Expected one of {set(_MODES)}. Received: "
-            f"fill_mode={fill_mode}"
-        )
-    if order not in (0, 1):
-        raise ValueError(
-            f"Invalid value for argument `order`. Expected one of {[0, 1]}. Received: order={order}"
-        )
+    _one_of("fill_mode", fill_mode, _PLACES)
+    _one_of("order", order, (0, 1))
     return _values(inputs, gyre.unstack(coordinates), order, fill_mode, fill_value)
 
 
@@ -140,7 +131,7 @@ def affine_transform(
     data_format=None,
 ):
     _one_of("interpolation", interpolation, _INTERPOLATIONS)
-    _one_of("fill_mode", fill_mode, _TRANSFORM_MODES)
+    _one_of("fill_mode", fill_mode, _PLACES)
     images, transform = checked(images), convert_to_tensor(transform)
     if transform.shape.rank not in (1, 2):
         raise ValueError(

@@ -113,12 +113,8 @@ def _depthwise(inputs, kernel, strides, padding, dilation_rate):
 
 
 def _depthwise_2d(inputs, kernel, strides, padding, dilations):
-    if max(dilations) > 1 and max(strides) > 1:
-        if padding == "SAME":
-            inputs = padded_same(inputs, kernel.shape[:2], strides, dilations)
-        whole = gyre.nn.depthwise_conv2d(inputs, kernel, [1] * 4, "VALID", dilations=dilations)
-        return whole[:, :: strides[0], :: strides[1]]
-    if strides[0] != strides[1]:  # the op takes equal strides
+    # The op takes equal strides, and dilations without strides.
+    if max(dilations) > 1 and max(strides) > 1 or strides[0] != strides[1]:
         if padding == "SAME":
             inputs = padded_same(inputs, kernel.shape[:2], strides, dilations)
         whole = gyre.nn.depthwise_conv2d(inputs, kernel, [1] * 4, "VALID", dilations=dilations)

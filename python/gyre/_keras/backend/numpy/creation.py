@@ -111,10 +111,12 @@ def arange(start, stop=None, step=None, dtype=None):
     return convert_to_tensor(np.arange(start, stop, step), dtype)
 
 
-def _spaced(start, stop, num, endpoint, dtype, axis):
+def _spaced(start, stop, num, endpoint):
     """Even steps between floating tensors, and the step."""
     divisor = num - 1 if endpoint else num
-    start, stop = gyre.broadcast_to(start, _common(start, stop)), stop
+    start = gyre.broadcast_to(
+        start, gyre.broadcast_dynamic_shape(gyre.shape(start), gyre.shape(stop))
+    )
     step = (stop - start) / cast(divisor, start.dtype) if divisor > 0 else (stop - start) * math.nan
     places = gyre.cast(gyre.range(num), start.dtype)
     places = gyre.reshape(places, [num] + [1] * start.shape.rank)
@@ -123,10 +125,6 @@ def _spaced(start, stop, num, endpoint, dtype, axis):
         last = gyre.expand_dims(gyre.broadcast_to(stop, gyre.shape(start)), 0)
         rows = gyre.concat([rows[:-1], last], 0)
     return rows, step
-
-
-def _common(start, stop):
-    return gyre.broadcast_dynamic_shape(gyre.shape(start), gyre.shape(stop))
 
 
 def _ends(start, stop, dtype):
@@ -151,7 +149,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if num < 0:
         raise ValueError(f"`num` must be a non-negative integer. Received: num={num}")
     start, stop, kind = _ends(start, stop, dtype)
-    rows, step = _spaced(start, stop, num, endpoint, dtype, axis)
+    rows, step = _spaced(start, stop, num, endpoint)
     if "int" in kind:
         rows = gyre.floor(rows)
     rows = gyre.cast(_moved(rows, axis), kind)
@@ -160,7 +158,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 
 def logspace(start, stop, num=50, endpoint=True, base=10, dtype=None, axis=0):
     start, stop, kind = _ends(start, stop, dtype)
-    rows, _ = _spaced(start, stop, num, endpoint, dtype, axis)
+    rows, _ = _spaced(start, stop, num, endpoint)
     return gyre.cast(gyre.pow(cast(base, rows.dtype), _moved(rows, axis)), kind)
 
 
@@ -168,7 +166,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop, kind = _ends(start, stop, dtype)
     signs = gyre.sign(start)
     ends = gyre.math.log(gyre.abs(start)), gyre.math.log(gyre.abs(stop))
-    rows, _ = _spaced(*ends, num, endpoint, dtype, axis)
+    rows, _ = _spaced(*ends, num, endpoint)
     rows = gyre.exp(rows) * signs
     if num > 0:
         rows = gyre.concat(

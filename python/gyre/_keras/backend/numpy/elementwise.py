@@ -13,6 +13,7 @@ from gyre._keras.backend.numpy.types import (
     is_complex,
     is_floating,
     is_integer,
+    of_pairs,
     together,
 )
 from gyre._keras.backend.tensors import cast, convert_to_tensor
@@ -82,19 +83,11 @@ def rad2deg(x):
     return x * convert_to_tensor(180 / math.pi, x.dtype)
 
 
-def add(x1, x2):
-    x1, x2 = together(x1, x2)
-    return gyre.logical_or(x1, x2) if x1.dtype.name == "bool" else gyre.add(x1, x2)
-
-
-def subtract(x1, x2):
-    x1, x2 = together(x1, x2)
-    return gyre.logical_or(x1, x2) if x1.dtype.name == "bool" else gyre.subtract(x1, x2)
-
-
-def multiply(x1, x2):
-    x1, x2 = together(x1, x2)
-    return gyre.logical_and(x1, x2) if x1.dtype.name == "bool" else gyre.multiply(x1, x2)
+add = of_pairs(gyre.add, gyre.logical_or)
+subtract = of_pairs(gyre.subtract, gyre.logical_or)
+multiply = of_pairs(gyre.multiply, gyre.logical_and)
+maximum = of_pairs(gyre.maximum, gyre.logical_or)
+minimum = of_pairs(gyre.minimum, gyre.logical_and)
 
 
 def divide(x1, x2):
@@ -140,16 +133,6 @@ def fmod(x1, x2):
 def power(x1, x2):
     x1, x2 = _not_bool(x1, x2)
     return gyre.pow(x1, x2)
-
-
-def maximum(x1, x2):
-    x1, x2 = together(x1, x2)
-    return gyre.logical_or(x1, x2) if x1.dtype.name == "bool" else gyre.maximum(x1, x2)
-
-
-def minimum(x1, x2):
-    x1, x2 = together(x1, x2)
-    return gyre.logical_and(x1, x2) if x1.dtype.name == "bool" else gyre.minimum(x1, x2)
 
 
 def _ignoring_nan(op, x1, x2):

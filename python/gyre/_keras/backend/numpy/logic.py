@@ -1,7 +1,13 @@
 """Comparisons, truth values, bits."""
 
 import gyre
-from gyre._keras.backend.numpy.types import is_complex, is_floating, is_integer, together
+from gyre._keras.backend.numpy.types import (
+    is_complex,
+    is_floating,
+    is_integer,
+    of_pairs,
+    together,
+)
 from gyre._keras.backend.tensors import cast, convert_to_tensor
 
 
@@ -109,17 +115,9 @@ def nonzero(x):
     return tuple(gyre.unstack(places, num=x.shape.rank, axis=1))
 
 
-def _bits(op, of_bools):
-    def function(x, y):
-        x, y = together(x, y)
-        return of_bools(x, y) if x.dtype.name == "bool" else op(x, y)
-
-    return function
-
-
-bitwise_and = _bits(gyre.bitwise.bitwise_and, gyre.logical_and)
-bitwise_or = _bits(gyre.bitwise.bitwise_or, gyre.logical_or)
-bitwise_xor = _bits(gyre.bitwise.bitwise_xor, gyre.math.logical_xor)
+bitwise_and = of_pairs(gyre.bitwise.bitwise_and, gyre.logical_and)
+bitwise_or = of_pairs(gyre.bitwise.bitwise_or, gyre.logical_or)
+bitwise_xor = of_pairs(gyre.bitwise.bitwise_xor, gyre.math.logical_xor)
 
 
 def bitwise_invert(x):

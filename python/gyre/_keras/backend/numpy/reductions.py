@@ -5,6 +5,7 @@ import math
 from keras.src.backend.common import dtypes
 
 import gyre
+from gyre._keras.backend.numpy.elementwise import maximum, minimum
 from gyre._keras.backend.numpy.logic import isnan
 from gyre._keras.backend.numpy.shapes import moveaxis
 from gyre._keras.backend.numpy.types import (
@@ -53,30 +54,20 @@ def std(x, axis=None, keepdims=False):
     return gyre.sqrt(var(x, axis, keepdims))
 
 
-def _extreme(op, of_bools, empty):
+def _extreme(op, of_bools, of_two):
     def function(x, axis=None, keepdims=False, initial=None):
         x = convert_to_tensor(x)
         if initial is None and 0 in [x.shape[one] for one in axes_of(axis, x.shape.rank)]:
             raise ValueError("Cannot compute the extreme of an empty tensor.")
-        if x.dtype.name == "bool":
-            result = of_bools(x, axis=axis, keepdims=keepdims)
-            return result if initial is None else empty(result, cast(initial, "bool"))
-        result = op(x, axis=axis, keepdims=keepdims)
-        return result if initial is None else empty(result, cast(initial, x.dtype))
+        reduce = of_bools if x.dtype.name == "bool" else op
+        result = reduce(x, axis=axis, keepdims=keepdims)
+        return result if initial is None else of_two(result, cast(initial, x.dtype))
 
     return function
 
 
-def _larger(a, b):
-    return gyre.logical_or(a, b) if a.dtype.name == "bool" else gyre.maximum(a, b)
-
-
-def _smaller(a, b):
-    return gyre.logical_and(a, b) if a.dtype.name == "bool" else gyre.minimum(a, b)
-
-
-max = _extreme(gyre.reduce_max, gyre.reduce_any, _larger)
-min = _extreme(gyre.reduce_min, gyre.reduce_all, _smaller)
+max = _extreme(gyre.reduce_max, gyre.reduce_any, maximum)
+min = _extreme(gyre.reduce_min, gyre.reduce_all, minimum)
 
 
 def amax(x, axis=None, keepdims=False):

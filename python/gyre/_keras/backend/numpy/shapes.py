@@ -201,7 +201,7 @@ def tile(x, repeats):
 def repeat(x, repeats, axis=None):
     x = convert_to_tensor(x)
     if x.shape.rank == 0:
-        x, axis = gyre.reshape(x, [-1]), axis
+        x = gyre.reshape(x, [-1])
     if not isinstance(repeats, int):
         repeats = convert_to_tensor(repeats, "int32")
         if repeats.shape.rank == 1 and repeats.shape[0] == 1:

@@ -178,8 +178,7 @@ def _limits(x, range):
         empty = gyre.equal(gyre.size(x), 0)
         padded = gyre.cond(empty, lambda: gyre.zeros([1], x.dtype), lambda: x)
         low, high = reduce_min(padded), reduce_max(padded)
-        if range is None:
-            high = gyre.where(empty, gyre.ones_like(high), high)
+        high = gyre.where(empty, gyre.ones_like(high), high)
     half = cast(0.5, x.dtype)
     same = gyre.equal(low, high)
     return gyre.where(same, low - half, low), gyre.where(same, high + half, high)
@@ -198,7 +197,7 @@ def unique(
     x = convert_to_tensor(x)
     whole = gyre.shape(x)
     if axis is None:
-        rows, axis = gyre.reshape(x, [-1]), None
+        rows = gyre.reshape(x, [-1])
     else:
         rows = moveaxis(x, canonical(axis, x.shape.rank), 0)
     count = gyre.shape(rows)[0]

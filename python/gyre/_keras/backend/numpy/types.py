@@ -26,6 +26,16 @@ def together(*xs, dtype=None):
     return [convert_to_tensor(x, common) for x in xs]
 
 
+def of_pairs(op, of_bools):
+    """`op` of two tensors of one type; `of_bools` where both are bools."""
+
+    def function(x1, x2):
+        x1, x2 = together(x1, x2)
+        return of_bools(x1, x2) if x1.dtype.name == "bool" else op(x1, x2)
+
+    return function
+
+
 def floating(x):
     """x as a tensor of floats or complex numbers."""
     x = convert_to_tensor(x)
