@@ -1,6 +1,4 @@
 // Programs that are compiled ahead of time: from C they give what sessions give, bit for bit.
-#include "session/ahead/compile.h"
-
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ops/registry.h"
+#include "session/ahead/compile.h"
 #include "session/names.h"
 #include "session/program_file.h"
 #include "support/paths.h"
@@ -288,10 +287,15 @@ graph {
   EXPECT_TRUE(absl::StrContains(why("s", "length"), "s, which is fed, is of type string"))
       << why("s", "length");
   EXPECT_TRUE(absl::StrContains(why("c", "turned"), "is of type complex64")) << why("c", "turned");
-  for (const char* const name : {"", "2x", "a b", "while", "x;"}) {
+  for (const char* const name : {"", "2x", "a b", "while", "x;", "static_cast", "int32_t"}) {
     AheadOptions options;
     options.name = name;
-    EXPECT_TRUE(absl::StrContains(why("x", "y", options), "is no name for a function in C"));
+    EXPECT_TRUE(absl::StrContains(why("x", "y", options), "cannot name a function in C"));
+  }
+  for (const char* const name : {"main", "exp", "fmodf", "memcpy"}) {
+    AheadOptions options;
+    options.name = name;
+    EXPECT_TRUE(absl::StrContains(why("x", "y", options), "that C programs have already")) << name;
   }
   AheadOptions options;
   options.cpu = "z80";

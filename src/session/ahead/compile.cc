@@ -1,5 +1,7 @@
 #include "session/ahead/compile.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -24,14 +26,29 @@ namespace {
 
 constexpr int64_t kMostStackBytes = int64_t{1} << 30;
 
+// Functions of the C library cannot be replaced by one of another kind.
+bool IsOfTheCLibrary(const std::string& name) {
+  if (name == "main") return true;
+  void* const library = dlopen("libm.so.6", RTLD_LAZY);  // and libc, which it needs
+  return library != nullptr && dlsym(library, name.c_str()) != nullptr;
+}
+
 absl::Status CheckOptions(const AheadOptions& options) {
   if (!ahead::IsIdentifier(options.name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", options.name,
+        "' cannot name a function in C: a name is letters, digits and _, begins with no digit, "
+        "and is no keyword; give another (gyre compile --name)"));
+  }
+  if (IsOfTheCLibrary(options.name)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", options.name, "' is no name for a function in C"));
+        absl::StrCat("'", options.name,
+                     "' is a function that C programs have already: give another name (gyre "
+                     "compile --name)"));
   }
   if (options.stack_bytes < 0 || options.stack_bytes > kMostStackBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a stack of ", options.stack_bytes,
-                                                   " bytes: 0 to ", kMostStackBytes, " will do"));
+                                                   " bytes: it must have 0 to ", kMostStackBytes));
   }
   return absl::OkStatus();
 }
