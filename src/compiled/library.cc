@@ -110,6 +110,8 @@ absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused)
   ObjectRefusal refusal;
   if (library->object(request, &refusal, &error)) return file;
   refused = refusal.instruction;
+  if (!refusal.knows_cpu)
+    return absl::InvalidArgumentError(absl::StrCat("there is no processor '", request.cpu, "'"));
   return error.Or("object files", absl::UnimplementedError(error.why));
 }
 

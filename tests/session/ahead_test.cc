@@ -269,6 +269,7 @@ graph {
   %sum = AddV2(%large, %large) : float32
   %length = StringLength(%s) : int32
   %turned = Neg(%c) : complex64
+  %odd = Frobnicate(%x) : float32
   %y = Neg(%x) : float32
 }
 )";
@@ -283,7 +284,13 @@ graph {
       << why("x", "product");
   EXPECT_TRUE(absl::StrContains(why("u", "unknown"), "u, which is fed, is of a shape that is not"))
       << why("u", "unknown");
-  EXPECT_TRUE(absl::StrContains(why("large", "sum"), "sum (AddV2)")) << why("large", "sum");
+  EXPECT_TRUE(absl::StrContains(why("large", "sum"),
+                                "sum (AddV2) handles tensors of shapes that are not known, or of "
+                                "more than 256 elements"))
+      << why("large", "sum");
+  EXPECT_TRUE(
+      absl::StrContains(why("x", "odd"), "needs the op Frobnicate, which is not registered"))
+      << why("x", "odd");
   EXPECT_TRUE(absl::StrContains(why("s", "length"), "s, which is fed, is of type string"))
       << why("s", "length");
   EXPECT_TRUE(absl::StrContains(why("c", "turned"), "is of type complex64")) << why("c", "turned");

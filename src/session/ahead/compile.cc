@@ -9,7 +9,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/order.h"
+#include "analysis/refusals.h"
 #include "base/fork.h"
 #include "base/status.h"
 #include "compiled/library.h"
@@ -106,11 +108,21 @@ absl::StatusOr<Function> AsFunction(const Staged& staged, absl::string_view name
   return f.Build();
 }
 
+// NOT_FOUND where an op that is needed is none.
+absl::Status CheckOps(const Staged& asked) {
+  const Function& main = asked.program->main();
+  const std::vector<bool> needed = NeededNodes(main, asked.signature);
+  for (const Node& node : main.nodes)
+    if (needed[node.id] && node.op == nullptr) return UnregisteredOp(node);
+  return absl::OkStatus();
+}
+
 // A program with one structured node: it calls what `staged` asks for.
 struct Whole {
   std::shared_ptr<const Program> program;
   NodeId node = -1;
   std::vector<Endpoint> feeds;
+  std::string function;  // that is called
 };
 
 absl::StatusOr<Whole> MakeWhole(const Staged& staged, const std::vector<Value>& inputs,
@@ -139,6 +151,7 @@ absl::StatusOr<Whole> MakeWhole(const Staged& staged, const std::vector<Value>& 
                                   {"branches", std::vector<FunctionRef>{{name, nullptr}}}}));
   ProgramBuilder builder(*staged.program);
   builder.SetFunction(std::move(function)).SetMain(main.Build());
+  whole.function = std::move(name);
   whole.program = builder.Build();
   return whole;
 }
@@ -172,6 +185,7 @@ class AheadCompiler {
       : asked_(asked), options_(options) {}
 
   absl::StatusOr<CompiledAhead> Compile() {
+    GYRE_RETURN_IF_ERROR(CheckOps(asked_));
     SessionOptions session;
     session.form = ProgramForm::kOptimized;
     GYRE_ASSIGN_OR_RETURN(const Staged staged, ToForm(asked_, session));
@@ -183,7 +197,9 @@ class AheadCompiler {
     const Function& main = whole.program->main();
     const std::shared_ptr<const sequential::RegisterLoop> loop =
         sequential::CompileLoop(facts, main, main.node(whole.node), &why);
-    if (loop == nullptr) return InTheWay(why);
+    // The function that is asked for is not one of the user's.
+    if (loop == nullptr)
+      return InTheWay(absl::StrReplaceAll(why, {{absl::StrCat(" in @", whole.function), ""}}));
     const auto native = std::make_shared<sequential::NativeLoop>();
     if (!native->MakeRegion(*loop))
       return InTheWay("what decides where a loop or a call goes is no scalar");
@@ -211,9 +227,10 @@ class AheadCompiler {
               absl::StrCat(value.name, ", which is ", what,
                            ", is of a shape that is not known before it runs: code that is "
                            "compiled ahead of time has to know it");
-          // What is fed can be given one.
-          return &values == &inputs_ ? absl::InvalidArgumentError(why)
-                                     : absl::UnimplementedError(why);
+          if (&values != &inputs_) return absl::UnimplementedError(why);
+          return absl::InvalidArgumentError(absl::StrCat(
+              why,
+              "; the attribute shape of its Placeholder can say it: shape=(2,3), or shape=()"));
         }
         if (ahead::TypeInC(value.dtype).empty()) {
           return absl::UnimplementedError(
