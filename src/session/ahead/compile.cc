@@ -60,6 +60,8 @@ struct Value {
   std::string name;
   DType dtype = DType::kInvalid;
   Shape shape;
+  bool is_read = true;  // of a feed: something is computed of it, or it is fetched
+  bool is_fed = false;  // of a fetch
 };
 
 absl::Status InTheWay(absl::string_view why) {
@@ -108,12 +110,15 @@ absl::StatusOr<Function> AsFunction(const Staged& staged, absl::string_view name
   return f.Build();
 }
 
-// NOT_FOUND where an op that is needed is none.
-absl::Status CheckOps(const Staged& asked) {
+// NOT_FOUND where an op that is needed, or a function that it calls, is not there.
+absl::Status CheckNodes(const Staged& asked) {
   const Function& main = asked.program->main();
   const std::vector<bool> needed = NeededNodes(main, asked.signature);
-  for (const Node& node : main.nodes)
-    if (needed[node.id] && node.op == nullptr) return UnregisteredOp(node);
+  for (const Node& node : main.nodes) {
+    if (!needed[node.id]) continue;
+    if (node.op == nullptr) return UnregisteredOp(node);
+    GYRE_RETURN_IF_ERROR(CheckCallees(*asked.program, node));
+  }
   return absl::OkStatus();
 }
 
@@ -156,19 +161,18 @@ absl::StatusOr<Whole> MakeWhole(const Staged& staged, const std::vector<Value>& 
   return whole;
 }
 
-// Structures whose members follow each other as C lays them out.
-std::vector<compiled::ObjectMember> Lay(const compiled::Region& region, uint32_t first,
-                                        const std::vector<Value>& values,
+// Structures whose members follow each other as C lays them out. What nobody reads has no cell.
+std::vector<compiled::ObjectMember> Lay(uint32_t first, const std::vector<Value>& values,
                                         ahead::Structure& structure) {
   std::vector<compiled::ObjectMember> members;
   size_t end = 0, align = 1;
   for (uint32_t i = 0; i < values.size(); ++i) {
-    const compiled::Cell& cell = region.cells[first + i];
-    end = (end + cell.element_bytes - 1) / cell.element_bytes * cell.element_bytes;
-    align = std::max<size_t>(align, cell.element_bytes);
-    members.push_back({first + i, static_cast<uint32_t>(end)});
+    const size_t size = DTypeSize(values[i].dtype);
+    end = (end + size - 1) / size * size;
+    align = std::max(align, size);
+    if (values[i].is_read) members.push_back({first + i, static_cast<uint32_t>(end)});
     structure.members.push_back({values[i].name, values[i].dtype, values[i].shape});
-    end += cell.bytes();
+    end += size * static_cast<size_t>(values[i].shape.num_elements());
   }
   structure.bytes = (end + align - 1) / align * align;
   return members;
@@ -185,7 +189,7 @@ class AheadCompiler {
       : asked_(asked), options_(options) {}
 
   absl::StatusOr<CompiledAhead> Compile() {
-    GYRE_RETURN_IF_ERROR(CheckOps(asked_));
+    GYRE_RETURN_IF_ERROR(CheckNodes(asked_));
     SessionOptions session;
     session.form = ProgramForm::kOptimized;
     GYRE_ASSIGN_OR_RETURN(const Staged staged, ToForm(asked_, session));
@@ -246,10 +250,28 @@ class AheadCompiler {
       return absl::OkStatus();
     };
     GYRE_RETURN_IF_ERROR(find(asked_.signature.feeds, staged.signature.feeds, "fed", inputs_));
-    return find(asked_.signature.fetches, staged.signature.fetches, "fetched", outputs_);
+    GYRE_RETURN_IF_ERROR(
+        find(asked_.signature.fetches, staged.signature.fetches, "fetched", outputs_));
+    FindReaders(staged);
+    return absl::OkStatus();
   }
 
-  // Everything that goes in and out must be a cell of the size that it has.
+  void FindReaders(const Staged& staged) {
+    const RunSignature& signature = staged.signature;
+    HashSet<Endpoint> read(signature.fetches.begin(), signature.fetches.end());
+    const Function& main = staged.program->main();
+    const std::vector<bool> needed = NeededNodes(main, signature);
+    for (const Node& node : main.nodes)
+      if (needed[node.id]) read.insert(node.inputs.begin(), node.inputs.end());
+    const HashSet<Endpoint> fed(signature.feeds.begin(), signature.feeds.end());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      inputs_[i].is_read = read.contains(signature.feeds[i]);
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      outputs_[i].is_fed = fed.contains(signature.fetches[i]);
+  }
+
+  // Everything that goes in, and is read, and that comes out must be a cell of the size that it
+  // has.
   absl::Status CheckCells(const compiled::Region& region) const {
     const auto check = [&](uint32_t reg, const Value& value) -> absl::Status {
       const compiled::Cell& cell = region.cells[reg];
@@ -257,12 +279,15 @@ class AheadCompiler {
           cell.elements == value.shape.num_elements())
         return absl::OkStatus();
       return InTheWay(absl::StrCat(value.name, " of shape ", value.shape.ToString(),
-                                   " is not small, or it is used as a whole by what is not"));
+                                   value.is_fed
+                                       ? " is fetched as it is fed: nothing is computed of it"
+                                       : " is not small, or it is used as a whole by what is not"));
     };
     for (size_t i = 0; i < outputs_.size(); ++i)
       GYRE_RETURN_IF_ERROR(check(static_cast<uint32_t>(i), outputs_[i]));
     for (size_t i = 0; i < inputs_.size(); ++i)
-      GYRE_RETURN_IF_ERROR(check(FirstInput() + static_cast<uint32_t>(i), inputs_[i]));
+      if (inputs_[i].is_read)
+        GYRE_RETURN_IF_ERROR(check(FirstInput() + static_cast<uint32_t>(i), inputs_[i]));
     return absl::OkStatus();
   }
 
@@ -273,9 +298,8 @@ class AheadCompiler {
                                          const compiled::Region& region) const {
     ahead::Header header;
     header.name = options_.name;
-    const std::vector<compiled::ObjectMember> ins =
-                                                  Lay(region, FirstInput(), inputs_, header.inputs),
-                                              outs = Lay(region, 0, outputs_, header.outputs);
+    const std::vector<compiled::ObjectMember> ins = Lay(FirstInput(), inputs_, header.inputs),
+                                              outs = Lay(0, outputs_, header.outputs);
     for (size_t at = 0; at < loop.code.size(); ++at) {
       const sequential::Instruction& op = loop.code[at];
       const bool may_fail = op.action == sequential::Action::kRun && op.node->op != nullptr &&
