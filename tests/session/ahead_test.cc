@@ -270,6 +270,7 @@ graph {
   %length = StringLength(%s) : int32
   %turned = Neg(%c) : complex64
   %odd = Frobnicate(%x) : float32
+  %lost = StatelessWhile(%x) cond=@nowhere body=@nowhere : (float32)
   %y = Neg(%x) : float32
 }
 )";
@@ -291,6 +292,10 @@ graph {
   EXPECT_TRUE(
       absl::StrContains(why("x", "odd"), "needs the op Frobnicate, which is not registered"))
       << why("x", "odd");
+  EXPECT_TRUE(absl::StrContains(why("x", "lost"), "function nowhere is not in the graph"))
+      << why("x", "lost");
+  EXPECT_TRUE(absl::StrContains(why("x", "x"), "x of shape [2,2] is fetched as it is fed"))
+      << why("x", "x");
   EXPECT_TRUE(absl::StrContains(why("s", "length"), "s, which is fed, is of type string"))
       << why("s", "length");
   EXPECT_TRUE(absl::StrContains(why("c", "turned"), "is of type complex64")) << why("c", "turned");
@@ -308,6 +313,25 @@ graph {
   options.cpu = "z80";
   EXPECT_TRUE(absl::StrContains(why("x", "y", options), "there is no processor 'z80'"))
       << why("x", "y", options);
+}
+
+// A structure has what is fed even if nothing is computed of it.
+TEST(CompileAhead, TakesWhatNobodyReads) {
+  const auto made = CompileText(R"(
+graph {
+  %unread = Placeholder() dtype=float64 shape=(2,2) : float64
+  %x = Placeholder() dtype=float32 shape=() : float32
+  %y = Neg(%x) : float32
+}
+)",
+                                {"unread", "x"}, {"y"});
+  SKIP_WITHOUT_COMPILER(made);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(RunInC(*made,
+                   "  struct model_inputs in = {{{1, 2}, {3, 4}}, 5};\n"
+                   "  struct model_outputs out;\n  int result = model(&in, &out);\n"
+                   "  printf(\"%d %g\\n\", result, (double)out.y);\n  return 0;\n"),
+            std::vector<std::string>{"0 -5"});
 }
 
 // Names of nodes are anything: those of members are C's, each once.
