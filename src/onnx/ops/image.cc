@@ -236,6 +236,7 @@ void Col2Im(NodeContext& c) {
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * n, 0);
   RequireSizes(c, w);
   const int64_t block = ElementsOf(c, w);
+  if (c.failed()) return;
   // The place of each element of each window in the padded image, by its number.
   Expr places = c.i64(0);
   std::vector<Expr> padded;
@@ -255,6 +256,7 @@ void Col2Im(NodeContext& c) {
     places =
         static_cast<double>(size) * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
   }
+  if (c.failed()) return;
   const Expr batch = DimOf(c, x, 0);
   const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), c.i64(block)});
   const Expr columns =
