@@ -11,7 +11,7 @@
 #include "cluster/test_host.h"
 #include "gmock/gmock.h"
 
-namespace gyre::cluster::test {
+namespace gyre::test {
 
 inline constexpr int64_t kSecond = 1'000'000'000;
 inline constexpr char kSecret[] = "the secret of a cluster";
@@ -33,7 +33,7 @@ struct Received {
 class Pair {
  public:
   explicit Pair(int64_t failure_nanos = 3600 * kSecond, bool needs_checksum = false)
-      : network_([this](std::unique_ptr<ByteStream> stream) {
+      : network_([this](std::unique_ptr<cluster::ByteStream> stream) {
           auto& counts = counts_[num_streams_++ % 2];
           return std::make_unique<TappedStream>(std::move(stream), counts);
         }) {
@@ -42,14 +42,17 @@ class Pair {
       counts->needs_checksum = needs_checksum;
       counts->keeps = true;
     }
-    const Mesh::Callbacks callbacks = {
-        .on_lost = [this](const Peer& peer, const absl::Status&) { lost_.push_back(peer.name); },
+    const cluster::Mesh::Callbacks callbacks = {
+        .on_lost = [this](const cluster::Peer& peer,
+                          const absl::Status&) { lost_.push_back(peer.name); },
         .on_message =
-            [this](const Peer& peer, absl::string_view message) {
+            [this](const cluster::Peer& peer, absl::string_view message) {
               told_.push_back(absl::StrCat(peer.name, ": ", message));
             }};
-    one_ = std::make_unique<Mesh>(host_one_, Mesh::Options{1, 0, failure_nanos}, callbacks);
-    two_ = std::make_unique<Mesh>(host_two_, Mesh::Options{2, 0, failure_nanos}, callbacks);
+    one_ = std::make_unique<cluster::Mesh>(host_one_, cluster::Mesh::Options{1, 0, failure_nanos},
+                                           callbacks);
+    two_ = std::make_unique<cluster::Mesh>(host_two_, cluster::Mesh::Options{2, 0, failure_nanos},
+                                           callbacks);
     EXPECT_TRUE(one_->Expect(2, "worker two", {}, Transport::kAuto, kSecret, false).ok());
     EXPECT_TRUE(
         two_->Expect(1, "worker one", host_one_.channel_address(), Transport::kAuto, kSecret, true)
@@ -71,17 +74,20 @@ class Pair {
     host_two_.PutForward(nanos);
   }
 
-  std::shared_ptr<StepRendezvous> BeginOne(uint64_t step) {
-    auto got = one_->Begin(
-        step, std::make_shared<const Routes>(Routes{{"one", nullptr}, {"two", one_->Find(2)}}),
-        MakeRef<MemoryBudget>());
+  std::shared_ptr<cluster::StepRendezvous> BeginOne(uint64_t step) {
+    auto got = one_->Begin(step,
+                           std::make_shared<const cluster::Routes>(
+                               cluster::Routes{{"one", nullptr}, {"two", one_->Find(2)}}),
+                           MakeRef<MemoryBudget>());
     EXPECT_TRUE(got.ok()) << got.status();
     return *std::move(got);
   }
-  std::shared_ptr<StepRendezvous> BeginTwo(uint64_t step, int64_t budget = int64_t{1} << 40) {
-    auto got = two_->Begin(
-        step, std::make_shared<const Routes>(Routes{{"one", two_->Find(1)}, {"two", nullptr}}),
-        MakeRef<MemoryBudget>(budget));
+  std::shared_ptr<cluster::StepRendezvous> BeginTwo(uint64_t step,
+                                                    int64_t budget = int64_t{1} << 40) {
+    auto got = two_->Begin(step,
+                           std::make_shared<const cluster::Routes>(
+                               cluster::Routes{{"one", two_->Find(1)}, {"two", nullptr}}),
+                           MakeRef<MemoryBudget>(budget));
     EXPECT_TRUE(got.ok()) << got.status();
     return *std::move(got);
   }
@@ -91,8 +97,8 @@ class Pair {
     Move();
   }
 
-  Mesh& one() { return *one_; }
-  Mesh& two() { return *two_; }
+  cluster::Mesh& one() { return *one_; }
+  cluster::Mesh& two() { return *two_; }
   void EndOne() { one_ = nullptr; }
   // Bytes that process 1 has sent so far.
   TappedStream::Counts& from_one() { return *counts_[1]; }
@@ -106,7 +112,7 @@ class Pair {
   TestNetwork network_;
   TestHost host_one_{network_, "one"}, host_two_{network_, "two"};
   std::vector<std::string> lost_, told_;
-  std::unique_ptr<Mesh> one_, two_;
+  std::unique_ptr<cluster::Mesh> one_, two_;
 };
 
 inline const TransferEdge& OneToTwo() {
@@ -119,7 +125,7 @@ inline const TransferEdge& TwoToOne() {
 }
 
 inline std::vector<Tensor> SmallAndLarge() {
-  constexpr auto kEager = static_cast<int64_t>(Channel::kMaxEagerBytes);
+  constexpr auto kEager = static_cast<int64_t>(cluster::Channel::kMaxEagerBytes);
   std::vector<Tensor> values = Samples();
   for (const int64_t bytes : {kEager - 1, kEager, kEager + 1, int64_t{5} << 20})
     values.push_back(Sample(DType::kUint8, Shape::Vector(bytes), bytes));
@@ -131,4 +137,4 @@ inline std::vector<Tensor> SmallAndLarge() {
   return values;
 }
 
-}  // namespace gyre::cluster::test
+}  // namespace gyre::test
