@@ -57,8 +57,22 @@ struct KeptError : CompileError {
       }
     };
   }
+  // That it was stopped or lacked memory for `what`, or else `otherwise`.
+  absl::Status Or(absl::string_view what, absl::Status otherwise) const {
+    if (is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
+    if (lacks_memory) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("there is no memory to compile ", what, " with"));
+    }
+    return otherwise;
+  }
   std::string why;
 };
+
+// As the `take` of a request whose `to` is a string.
+void TakeText(void* to, const char* made, size_t bytes) {
+  static_cast<std::string*>(to)->assign(made, bytes);
+}
 
 }  // namespace
 
@@ -67,10 +81,7 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
   KeptError error;
   std::unique_ptr<const NativeCode> code(library->compile(region, &error));
   if (code != nullptr) return code;
-  if (error.is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
-  if (error.lacks_memory)
-    return absl::ResourceExhaustedError("there is no memory to compile loops with");
-  return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
+  return error.Or("loops", BugError(absl::StrCat("native code of ", region.name, ": ", error.why)));
 }
 
 absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
@@ -80,35 +91,28 @@ absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const s
   PtxRequest request = {.code = &code,
                         .num_inputs = static_cast<uint32_t>(input_bytes.size()),
                         .output_bytes = static_cast<uint32_t>(output_bytes),
+                        .take = &TakeText,
                         .to = &text};
   if (input_bytes.size() > std::size(request.input_bytes))
     return absl::UnimplementedError("it has more than three inputs");
   std::copy(input_bytes.begin(), input_bytes.end(), request.input_bytes);
-  request.take = [](void* to, const char* made, size_t bytes) {
-    static_cast<std::string*>(to)->assign(made, bytes);
-  };
   KeptError error;
   if (library->ptx(request, &error)) return text;
-  if (error.is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
-  if (error.lacks_memory)
-    return absl::ResourceExhaustedError("there is no memory to compile kernels with");
-  return absl::UnimplementedError(error.why);
+  return error.Or("kernels", absl::UnimplementedError(error.why));
 }
 
 absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused) {
   GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
   std::string file;
   request.to = &file;
-  request.take = [](void* to, const char* bytes, size_t size) {
-    static_cast<std::string*>(to)->assign(bytes, size);
-  };
+  request.take = &TakeText;
   KeptError error;
   ObjectRefusal refusal;
   if (library->object(request, &refusal, &error)) return file;
-  if (error.is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
-  if (error.lacks_memory) return absl::ResourceExhaustedError("there is no memory to compile with");
   refused = refusal.instruction;
-  return absl::UnimplementedError(error.why);
+  if (!refusal.knows_cpu)
+    return absl::InvalidArgumentError(absl::StrCat("there is no processor '", request.cpu, "'"));
+  return error.Or("object files", absl::UnimplementedError(error.why));
 }
 
 }  // namespace gyre::compiled

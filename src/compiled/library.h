@@ -17,7 +17,7 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 15;  // raised when the rest, region.h, ptx.h or object.h changes
+  uint32_t interface = 16;  // raised when the rest, region.h, ptx.h or object.h changes
   CompileFn compile = nullptr;
   PtxFn ptx = nullptr;
   ObjectFn object = nullptr;
@@ -34,7 +34,8 @@ absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const s
                                       size_t output_bytes);
 
 // The file that `request` asks for, whose `take` and `to` count for nothing. UNIMPLEMENTED, with
-// `refused` the instruction in the way, or else saying why; otherwise as CompileRegion.
+// `refused` the instruction in the way, or else saying why; INVALID_ARGUMENT for a processor that
+// there is not; otherwise as CompileRegion.
 absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused);
 
 }  // namespace gyre::compiled

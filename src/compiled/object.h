@@ -38,6 +38,7 @@ struct ObjectRequest {
 // What could not be generated.
 struct ObjectRefusal {
   uint32_t instruction = UINT32_MAX;  // of the region; or none
+  bool knows_cpu = true;              // whether there is such a processor
 };
 
 // False if it cannot: `refusal` says at which instruction, or else `error` has been told why.

@@ -129,10 +129,6 @@ std::optional<std::string> ElementDifference(const Tensor& got, const Tensor& wa
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 // Of lists and optionals: in what they hold.
 std::optional<std::string> VariantDifference(const Tensor& got, const Tensor& want,
                                              Tolerance tolerance) {

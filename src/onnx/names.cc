@@ -12,10 +12,9 @@
 namespace gyre::onnx {
 namespace {
 
-// Functions and graphs within each other; nodes, with those of functions once per call.
+// Functions, graphs and types within each other; nodes, with those of functions once per call.
 constexpr int kMaxDepth = 64;
 constexpr int64_t kMaxNodes = int64_t{1} << 21;
-constexpr int64_t kMaxDenseBytes = int64_t{1} << 30;
 
 int64_t OpsetOf(const google::protobuf::RepeatedPtrField<wire::OperatorSetIdProto>& imports,
                 int64_t fallback) {
@@ -57,8 +56,18 @@ Model::Model(const wire::ModelProto& proto, std::string folder, const OpLookup& 
     functions[{Domain(function.domain()), function.name(), function.overload()}] = &function;
 }
 
+absl::StatusOr<Tensor> Model::ReadSparse(const wire::SparseTensorProto& proto) {
+  GYRE_ASSIGN_OR_RETURN(Tensor dense, ReadSparseTensor(proto, folder, room_for_dense));
+  room_for_dense -= static_cast<int64_t>(dense.bytes());
+  return dense;
+}
+
 void Names::Set(const std::string& name, Value value) {
   if (name.empty()) return;
+  if (value.type.depth > kMaxDepth) {
+    return scope_.Fail(absl::InvalidArgumentError(
+        absl::StrCat("sequences and optionals lie in each other more than ", kMaxDepth, " deep")));
+  }
   if (!values_.emplace(name, std::move(value)).second)
     scope_.Fail(absl::InvalidArgumentError(absl::StrCat("two values are called '", name, "'")));
 }
@@ -94,7 +103,7 @@ void Names::ReadInitializers(const wire::GraphProto& graph) {
     Set(proto.name(), {scope_.b().At(constant), Type::Tensor(proto.data_type())});
   }
   for (const wire::SparseTensorProto& proto : graph.sparse_initializer()) {
-    const auto tensor = ReadSparseTensor(proto, model_.folder, kMaxDenseBytes);
+    const auto tensor = model_.ReadSparse(proto);
     if (!tensor.ok()) return scope_.Fail(tensor.status());
     Set(proto.values().name(),
         {scope_.b().Constant(*tensor), Type::Tensor(proto.values().data_type())});

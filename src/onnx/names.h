@@ -15,10 +15,14 @@ namespace gyre::onnx {
 struct Model {
   Model(const wire::ModelProto& proto, std::string folder, const OpLookup& ops);
 
+  // A sparse tensor, made dense; RESOURCE_EXHAUSTED where all of the model's take up too much.
+  absl::StatusOr<Tensor> ReadSparse(const wire::SparseTensorProto& proto);
+
   const wire::ModelProto& proto;
   const std::string folder;
   Writing writing;
   int64_t opset = 0;
+  int64_t room_for_dense = int64_t{1} << 30;  // bytes that sparse tensors may still take up
   std::string where;  // after a failure: at which node, and in which nodes around it
   // By domain, name and overload.
   std::map<std::tuple<std::string, std::string, std::string>, const wire::FunctionProto*> functions;

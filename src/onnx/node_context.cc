@@ -1,5 +1,8 @@
 #include "onnx/node_context.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "onnx/names.h"
 
 namespace gyre::onnx {
@@ -70,6 +73,12 @@ const wire::AttributeProto* NodeContext::Find(absl::string_view name) const {
 int64_t NodeContext::Int(absl::string_view name, int64_t fallback) const {
   const wire::AttributeProto* const attribute = Find(name);
   return attribute == nullptr ? fallback : attribute->i();
+}
+
+int32_t NodeContext::Int32(absl::string_view name, int32_t fallback) const {
+  using Limits = std::numeric_limits<int32_t>;
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(Int(name, fallback), Limits::min(), Limits::max()));
 }
 
 float NodeContext::Float(absl::string_view name, float fallback) const {

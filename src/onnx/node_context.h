@@ -62,13 +62,15 @@ class NodeContext {
   // Attributes.
   bool HasAttr(absl::string_view name) const { return Find(name) != nullptr; }
   int64_t Int(absl::string_view name, int64_t fallback) const;
+  // The nearest number of 32 bits.
+  int32_t Int32(absl::string_view name, int32_t fallback) const;
   float Float(absl::string_view name, float fallback) const;
   std::string Text(absl::string_view name, absl::string_view fallback) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
   std::vector<float> Floats(absl::string_view name) const;
   std::vector<std::string> Texts(absl::string_view name) const;
   const wire::AttributeProto* Find(absl::string_view name) const;
-  // NOT_FOUND, remembered, when there is none.
+  // INVALID_ARGUMENT, remembered, when there is none.
   const wire::GraphProto* Graph(absl::string_view name);
 
   // Writing.

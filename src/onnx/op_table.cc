@@ -1,8 +1,6 @@
 #include "onnx/op_table.h"
 
 namespace gyre::onnx {
-
-void AddResizeOps(OpTable& table);
 namespace {
 
 const OpTable& Table() {

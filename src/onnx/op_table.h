@@ -42,6 +42,7 @@ void AddRecurrentOps(OpTable& table);
 void AddQuantizeOps(OpTable& table);
 void AddRandomOps(OpTable& table);
 void AddLossOps(OpTable& table);
+void AddResizeOps(OpTable& table);
 void AddImageOps(OpTable& table);
 void AddSignalOps(OpTable& table);
 void AddTextOps(OpTable& table);

@@ -18,19 +18,22 @@ struct Type {
   Kind kind = Kind::kTensor;
   int elem_type = 0;                    // of a tensor: TensorProto::DataType
   std::shared_ptr<const Type> element;  // of a sequence or optional; null: nobody says
+  int depth = 0;                        // of types within this one
 
   static Type Tensor(int elem_type) { return {Kind::kTensor, elem_type, nullptr}; }
-  static Type SequenceOf(Type element) {
-    return {Kind::kSequence, 0, std::make_shared<const Type>(std::move(element))};
-  }
-  static Type OptionalOf(Type element) {
-    return {Kind::kOptional, 0, std::make_shared<const Type>(std::move(element))};
-  }
+  static Type SequenceOf(Type element) { return Holder(Kind::kSequence, std::move(element)); }
+  static Type OptionalOf(Type element) { return Holder(Kind::kOptional, std::move(element)); }
   bool is_tensor() const { return kind == Kind::kTensor; }
+
+ private:
+  static Type Holder(Kind kind, Type element) {
+    const int depth = element.depth + 1;
+    return {kind, 0, std::make_shared<const Type>(std::move(element)), depth};
+  }
 };
 
 // The Gyre type of the elements of an ONNX tensor; the number that ONNX has for one.
-// UNIMPLEMENTED for types that Gyre lacks (FLOAT8E4M3FN), INVALID_ARGUMENT for no type at all.
+// INVALID_ARGUMENT for a number that is none's.
 absl::StatusOr<DType> DTypeOfElem(int elem_type);
 int ElemOfDType(DType dtype);
 std::string ElemName(int elem_type);

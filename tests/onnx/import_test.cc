@@ -2,6 +2,7 @@
 #include "onnx/import.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gyre/core/session.h"
@@ -221,6 +222,119 @@ TEST(ImportOnnx, RefusesFilesOutsideOfItsFolder) {
         Import(model, {.folder = folder.Path("model"), .trainable_initializers = false});
     EXPECT_FALSE(imported.ok()) << location;
   }
+}
+
+void AddInts(NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  for (const int64_t value : values) attribute.add_ints(value);
+}
+
+void AddInt(NodeProto& node, const std::string& name, int64_t value) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_i(value);
+}
+
+// A node whose inputs are x, of these dimensions, and int64 vectors.
+ModelProto OneNode(const std::string& op, const std::vector<int64_t>& x_dims,
+                   const std::vector<std::vector<int64_t>>& vectors) {
+  ModelProto model = Model();
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "x", TensorProto::FLOAT, x_dims);
+  std::vector<std::string> inputs = {"x"};
+  for (const std::vector<int64_t>& values : vectors) {
+    TensorProto& tensor = *graph.add_initializer();
+    inputs.push_back("v" + std::to_string(inputs.size()));
+    tensor.set_name(inputs.back());
+    tensor.set_data_type(TensorProto::INT64);
+    tensor.add_dims(static_cast<int64_t>(values.size()));
+    for (const int64_t value : values) tensor.add_int64_data(value);
+  }
+  AddNode(graph, op, inputs, {"y"});
+  return model;
+}
+
+TEST(ImportOnnx, RefusesSplitsIntoNothing) {
+  ModelProto model = OneNode("Split", {4}, {});
+  model.mutable_graph()->mutable_node(0)->clear_output();
+  EXPECT_THAT(ErrorOf(model), HasSubstr("it has no outputs"));
+}
+
+TEST(ImportOnnx, RefusesWindowsOfSizesThatOverflow) {
+  constexpr int64_t kHuge = int64_t{1} << 62, kLarge = 1 << 30;
+  ModelProto unpool = OneNode("MaxUnpool", {1, 1, 2, 2}, {{0}});
+  AddInts(*unpool.mutable_graph()->mutable_node(0), "kernel_shape", {kHuge, kHuge});
+  EXPECT_THAT(ErrorOf(unpool), HasSubstr("a size of its windows is less than 1, or too large"));
+
+  ModelProto pads = OneNode("MaxPool", {1, 1, 2, 2}, {});
+  AddInts(*pads.mutable_graph()->mutable_node(0), "kernel_shape", {1, 1});
+  AddInts(*pads.mutable_graph()->mutable_node(0), "pads", {kHuge, 0, kHuge, 0});
+  EXPECT_THAT(ErrorOf(pads), HasSubstr("its attribute 'pads' has 4611686018427387904"));
+
+  ModelProto indices = OneNode("MaxPool", {1, 1, 2, 2, 2}, {});
+  AddInts(*indices.mutable_graph()->mutable_node(0), "kernel_shape", {kLarge, kLarge, kLarge});
+  indices.mutable_graph()->mutable_node(0)->add_output("indices");
+  EXPECT_THAT(ErrorOf(indices), HasSubstr("its windows have no elements, or too many"));
+
+  ModelProto convolution = OneNode("ConvTranspose", {1, 1, 2, 2}, {{1}});
+  AddInts(*convolution.mutable_graph()->mutable_node(0), "kernel_shape", {kHuge, kHuge});
+  EXPECT_THAT(ErrorOf(convolution), HasSubstr("a size of its windows"));
+
+  EXPECT_THAT(ErrorOf(OneNode("Col2Im", {1, 1, 1}, {{kHuge, 1}, {1, 1}})),
+              HasSubstr("a size of its image is out of range"));
+  EXPECT_THAT(ErrorOf(OneNode("Col2Im", {1, 1, 1}, {{1, 1}, {kHuge, kHuge}})),
+              HasSubstr("a size of its windows"));
+
+  ModelProto blocks = OneNode("DepthToSpace", {1, 4, 1, 1}, {});
+  AddInt(*blocks.mutable_graph()->mutable_node(0), "blocksize", kHuge);
+  (void)Import(blocks);  // and nothing overflows
+}
+
+TEST(ImportOnnx, RefusesNumbersOfTypesThatOnlyLookAsIfTheyWereOne) {
+  ModelProto model = OneNode("Cast", {1}, {});
+  AddInt(*model.mutable_graph()->mutable_node(0), "to", (int64_t{1} << 32) + TensorProto::FLOAT);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("is the number of no element type"));
+}
+
+TEST(ImportOnnx, RefusesParametersThatAreNoScalarsOfTheirType) {
+  EXPECT_THAT(ErrorOf(OneNode("Dropout", {1}, {{1}, {1, 2}})),
+              HasSubstr("whether it is training, a bool"));
+  ModelProto resize = OneNode("Resize", {1}, {{}, {2}});
+  AddInt(*resize.mutable_graph()->mutable_node(0), "antialias", 1);
+  GraphProto& graph = *resize.mutable_graph();
+  for (TensorProto& tensor : *graph.mutable_initializer()) {
+    if (tensor.name() != "v2") continue;
+    tensor.add_dims(1);  // a matrix
+  }
+  (void)Import(resize);  // and throws nothing
+}
+
+// Each node wraps what the one before it has made.
+TEST(ImportOnnx, RefusesTypesThatLieTooDeepInEachOther) {
+  ModelProto model = Model();
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "x0", TensorProto::FLOAT, {});
+  constexpr int kDepth = 200'000;
+  for (int i = 0; i < kDepth; ++i)
+    AddNode(graph, "Optional", {"x" + std::to_string(i)}, {"x" + std::to_string(i + 1)});
+  graph.add_output()->set_name("x" + std::to_string(kDepth));
+  EXPECT_THAT(ErrorOf(model), HasSubstr("sequences and optionals lie in each other more than 64"));
+}
+
+TEST(ImportOnnx, RefusesSparseTensorsThatTakeUpTooMuchTogether) {
+  ModelProto model = Model();
+  GraphProto& graph = *model.mutable_graph();
+  for (int i = 0; i < 3; ++i) {
+    wire::SparseTensorProto& sparse = *graph.add_sparse_initializer();
+    sparse.add_dims(400 << 20);
+    sparse.mutable_values()->set_name("s" + std::to_string(i));
+    sparse.mutable_values()->set_data_type(TensorProto::BOOL);
+    sparse.mutable_values()->add_dims(0);
+    sparse.mutable_indices()->set_data_type(TensorProto::INT64);
+    sparse.mutable_indices()->add_dims(0);
+  }
+  EXPECT_THAT(ErrorOf(model), HasSubstr("a sparse tensor of shape [419430400] takes up too much"));
 }
 
 TEST(ImportOnnx, RefusesWhatIsCutOff) {

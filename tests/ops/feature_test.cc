@@ -45,6 +45,23 @@ TEST(SparseCross, RefusesRowsThatAreOutOfOrder) {
   EXPECT_THAT(Message(status), HasSubstr("must be in order"));
 }
 
+// The rows of sparse columns are as many as their shapes say, without values.
+TEST(SparseCross, HoldsWhatItCountsByRowToTheBudget) {
+  constexpr int64_t kRows = 100'000;
+  ResourceRun run(3 * kRows * sizeof(int64_t));  // of four columns that have so many
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < 4; ++i) inputs.push_back(Longs({}, {0, 2}));
+  for (int i = 0; i < 4; ++i) inputs.push_back(Longs({}, {0}));
+  for (int i = 0; i < 4; ++i) inputs.push_back(Longs({kRows, 1}, {2}));
+  inputs.push_back(Tensor::Scalar<std::string>("-"));
+  const absl::Status status =
+      run.Error("SparseCrossV2", inputs,
+                Attrs({{"N", int64_t{4}},
+                       {"sparse_types", std::vector<DType>(4, DType::kInt64)},
+                       {"dense_types", std::vector<DType>()}}));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+}
+
 TEST(RaggedCross, HashesAsTensorFlowDoes) {
   ResourceRun run;
   const std::vector<Tensor> made =

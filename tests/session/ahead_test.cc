@@ -1,6 +1,4 @@
 // Programs that are compiled ahead of time: from C they give what sessions give, bit for bit.
-#include "session/ahead/compile.h"
-
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -18,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "ir/text/parser.h"
 #include "ops/registry.h"
+#include "session/ahead/compile.h"
 #include "session/names.h"
 #include "session/program_file.h"
 #include "support/paths.h"
@@ -270,6 +269,8 @@ graph {
   %sum = AddV2(%large, %large) : float32
   %length = StringLength(%s) : int32
   %turned = Neg(%c) : complex64
+  %odd = Frobnicate(%x) : float32
+  %lost = StatelessWhile(%x) cond=@nowhere body=@nowhere : (float32)
   %y = Neg(%x) : float32
 }
 )";
@@ -284,19 +285,53 @@ graph {
       << why("x", "product");
   EXPECT_TRUE(absl::StrContains(why("u", "unknown"), "u, which is fed, is of a shape that is not"))
       << why("u", "unknown");
-  EXPECT_TRUE(absl::StrContains(why("large", "sum"), "sum (AddV2)")) << why("large", "sum");
+  EXPECT_TRUE(absl::StrContains(why("large", "sum"),
+                                "sum (AddV2) handles tensors of shapes that are not known, or of "
+                                "more than 256 elements"))
+      << why("large", "sum");
+  EXPECT_TRUE(
+      absl::StrContains(why("x", "odd"), "needs the op Frobnicate, which is not registered"))
+      << why("x", "odd");
+  EXPECT_TRUE(absl::StrContains(why("x", "lost"), "function nowhere is not in the graph"))
+      << why("x", "lost");
+  EXPECT_TRUE(absl::StrContains(why("x", "x"), "x of shape [2,2] is fetched as it is fed"))
+      << why("x", "x");
   EXPECT_TRUE(absl::StrContains(why("s", "length"), "s, which is fed, is of type string"))
       << why("s", "length");
   EXPECT_TRUE(absl::StrContains(why("c", "turned"), "is of type complex64")) << why("c", "turned");
-  for (const char* const name : {"", "2x", "a b", "while", "x;"}) {
+  for (const char* const name : {"", "2x", "a b", "while", "x;", "static_cast", "int32_t"}) {
     AheadOptions options;
     options.name = name;
-    EXPECT_TRUE(absl::StrContains(why("x", "y", options), "is no name for a function in C"));
+    EXPECT_TRUE(absl::StrContains(why("x", "y", options), "cannot name a function in C"));
+  }
+  for (const char* const name : {"main", "exp", "fmodf", "memcpy"}) {
+    AheadOptions options;
+    options.name = name;
+    EXPECT_TRUE(absl::StrContains(why("x", "y", options), "that C programs have already")) << name;
   }
   AheadOptions options;
   options.cpu = "z80";
   EXPECT_TRUE(absl::StrContains(why("x", "y", options), "there is no processor 'z80'"))
       << why("x", "y", options);
+}
+
+// A structure has what is fed even if nothing is computed of it.
+TEST(CompileAhead, TakesWhatNobodyReads) {
+  const auto made = CompileText(R"(
+graph {
+  %unread = Placeholder() dtype=float64 shape=(2,2) : float64
+  %x = Placeholder() dtype=float32 shape=() : float32
+  %y = Neg(%x) : float32
+}
+)",
+                                {"unread", "x"}, {"y"});
+  SKIP_WITHOUT_COMPILER(made);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(RunInC(*made,
+                   "  struct model_inputs in = {{{1, 2}, {3, 4}}, 5};\n"
+                   "  struct model_outputs out;\n  int result = model(&in, &out);\n"
+                   "  printf(\"%d %g\\n\", result, (double)out.y);\n  return 0;\n"),
+            std::vector<std::string>{"0 -5"});
 }
 
 // Names of nodes are anything: those of members are C's, each once.

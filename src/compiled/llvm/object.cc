@@ -39,7 +39,8 @@ bool NeedsProcess(const Instruction& op, const ScalarBitcode& scalars) {
   }
 }
 
-std::unique_ptr<llvm::TargetMachine> MachineOf(const char* cpu, std::string& why) {
+// Null: it cannot be had, and `why`; or there is no such processor.
+std::unique_ptr<llvm::TargetMachine> MachineOf(const char* cpu, std::string& why, bool& knows_cpu) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   const std::string triple = llvm::sys::getProcessTriple();
@@ -47,6 +48,10 @@ std::unique_ptr<llvm::TargetMachine> MachineOf(const char* cpu, std::string& why
   if (target == nullptr) return nullptr;
   const bool is_native = std::strcmp(cpu, "native") == 0;
   const std::string name = is_native ? llvm::sys::getHostCPUName().str() : cpu;
+  // Of one that is none, a target machine would tell the user on stderr.
+  const std::unique_ptr<llvm::MCSubtargetInfo> any(target->createMCSubtargetInfo(triple, "", ""));
+  knows_cpu = any != nullptr && any->isCPUStringValid(name);
+  if (!knows_cpu) return nullptr;
   std::string features;
   if (is_native) {
     for (const auto& feature : llvm::sys::getHostCPUFeatures())
@@ -57,12 +62,7 @@ std::unique_ptr<llvm::TargetMachine> MachineOf(const char* cpu, std::string& why
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, name, features, options, llvm::Reloc::PIC_));
-  if (machine == nullptr) {
-    why = "LLVM cannot write code for " + triple;
-  } else if (!machine->getMCSubtargetInfo()->isCPUStringValid(name)) {
-    why = "there is no processor '" + name + "'";
-    machine = nullptr;
-  }
+  if (machine == nullptr) why = "LLVM cannot write code for " + triple;
   return machine;
 }
 
@@ -195,17 +195,19 @@ std::string Missing(const llvm::Module& module) {
 }
 
 // Empty, or why not.
-std::string Make(const ObjectRequest& request, uint32_t& refused, CompileError& error) {
+std::string Make(const ObjectRequest& request, ObjectRefusal& refusal, CompileError& error) {
   const Region& region = *request.region;
   std::string why;
-  const std::unique_ptr<llvm::TargetMachine> machine = MachineOf(request.cpu, why);
+  const std::unique_ptr<llvm::TargetMachine> machine =
+      MachineOf(request.cpu, why, refusal.knows_cpu);
+  if (!refusal.knows_cpu) return "there is no such processor";
   if (machine == nullptr) return why;
   llvm::LLVMContext context;
   auto scalars = ScalarBitcode::Load(context);
   if (!scalars) return llvm::toString(scalars.takeError());
   for (uint32_t at = 0; at < region.instructions.size(); ++at) {
     if (!NeedsProcess(region.instructions[at], *scalars)) continue;
-    refused = at;
+    refusal.instruction = at;
     return "it has no code of its own";
   }
   llvm::Module module(region.name, context);
@@ -239,7 +241,7 @@ bool MakeObject(const ObjectRequest& request, ObjectRefusal* refusal, CompileErr
     error->lacks_memory = true;
     return false;
   }
-  const std::string why = Make(request, refusal->instruction, *error);
+  const std::string why = Make(request, *refusal, *error);
   if (!why.empty()) error->say(error, why.c_str());
   return why.empty();
 }

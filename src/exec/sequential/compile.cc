@@ -27,7 +27,8 @@ constexpr int64_t kMaxElementsOfHeavyOps = 16;
 constexpr size_t kMaxInstructions = 512;
 constexpr size_t kMaxRegisters = 2048;
 constexpr int kMaxDepth = 16;  // of calls and branches
-constexpr absl::string_view kNotSmall = "handles what is not known to be small";
+constexpr absl::string_view kNotSmall =
+    "handles tensors of shapes that are not known, or of more than 256 elements (of some ops, 16)";
 
 class Compiler {
  public:

@@ -116,10 +116,7 @@ Value Held(NodeContext& c, const Expr& optional, const Type& type) {
   const auto dtype = CarrierOf(type);
   if (!dtype.ok()) c.Fail(dtype.status());
   if (c.failed()) return {optional, type};
-  return {c.op("OptionalGetValue", {optional},
-               {{"output_types", std::vector<DType>{*dtype}},
-                {"output_shapes", std::vector<PartialShape>{PartialShape::Unknown()}}}),
-          type};
+  return {HeldBy(c.scope(), optional, *dtype), type};
 }
 
 // One Loop: its variables are the iteration's number, whether to go on, what is carried, and a list

@@ -158,6 +158,7 @@ void ConvTranspose(NodeContext& c) {
   w.kernel = KernelOf(c, filter);
   w.strides = IntsOrAll(c, "strides", w.kernel.size(), 1);
   w.dilations = IntsOrAll(c, "dilations", w.kernel.size(), 1);
+  RequireSizes(c, w);
   const int64_t groups = Groups(c);
   if (c.Rank(x) != w.rank() + 2 || c.failed()) return c.Invalid("input and kernel do not agree");
   Cut cut = CutOf(c, x, w);

@@ -234,16 +234,18 @@ void Col2Im(NodeContext& c) {
   w.strides = IntsOrAll(c, "strides", n, 1);
   w.dilations = IntsOrAll(c, "dilations", n, 1);
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * n, 0);
+  RequireSizes(c, w);
+  const int64_t block = ElementsOf(c, w);
+  if (c.failed()) return;
   // The place of each element of each window in the padded image, by its number.
   Expr places = c.i64(0);
   std::vector<Expr> padded;
-  int64_t block = 1;
   for (size_t d = 0; d < n && !c.failed(); ++d) {
+    if (image[d] < 0 || image[d] > std::numeric_limits<int32_t>::max())
+      return c.Invalid("a size of its image is out of range");
     const int64_t size = image[d] + pads[d] + pads[n + d];
-    const int64_t extent = (w.kernel[d] - 1) * w.dilations[d] + 1;
-    if (w.kernel[d] < 1 || w.strides[d] < 1 || w.dilations[d] < 1 || size < extent)
-      return c.Invalid("a size of its windows is out of range");
-    block *= w.kernel[d];
+    const int64_t extent = w.Extent(static_cast<int>(d));
+    if (size < extent) return c.Invalid("its windows are larger than its image with its pads");
     padded.push_back(c.i64(size));
     const Expr count = c.i64((size - extent) / w.strides[d] + 1);
     const Expr steps = static_cast<double>(w.dilations[d]) * Iota(c, c.i64(w.kernel[d]));
@@ -254,6 +256,7 @@ void Col2Im(NodeContext& c) {
     places =
         static_cast<double>(size) * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
   }
+  if (c.failed()) return;
   const Expr batch = DimOf(c, x, 0);
   const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), c.i64(block)});
   const Expr columns =

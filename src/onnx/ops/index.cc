@@ -179,8 +179,7 @@ void TopK(NodeContext& c) {
   const Expr x = c.in(0);
   const int rank = c.Rank(x);
   const int axis = c.Axis(c.Int("axis", -1), std::max(rank, 1));
-  const Expr k = c.has(1) ? Cast(AsScalar(c, c.in(1)), DType::kInt32)
-                          : c.b().Int(static_cast<int32_t>(c.Int("k", 1)));
+  const Expr k = c.has(1) ? Cast(AsScalar(c, c.in(1)), DType::kInt32) : c.b().Int(c.Int32("k", 1));
   if (c.failed()) return;
   const bool largest = c.Int("largest", 1) != 0;
   const std::vector<int64_t> swap = SwapPermutation(rank, axis, rank - 1);

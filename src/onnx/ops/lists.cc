@@ -42,4 +42,10 @@ Expr Stacked(Scope& s, const Expr& list, DType dtype, const PartialShape& shape)
   return s.Op("TensorListStack", {list, element}, {{"element_dtype", dtype}});
 }
 
+Expr HeldBy(Scope& s, const Expr& optional, DType dtype) {
+  return s.Op("OptionalGetValue", {optional},
+              {{"output_types", std::vector<DType>{dtype}},
+               {"output_shapes", std::vector<PartialShape>{PartialShape::Unknown()}}});
+}
+
 }  // namespace gyre::onnx

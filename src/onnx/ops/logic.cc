@@ -5,16 +5,6 @@
 namespace gyre::onnx {
 namespace {
 
-template <const char* kOp>
-void Binary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0), c.in(1)}));
-}
-
-template <const char* kOp>
-void Unary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0)}));
-}
-
 constexpr char kAnd[] = "LogicalAnd", kOr[] = "LogicalOr", kNot[] = "LogicalNot",
                kXor[] = "NotEqual", kEqual[] = "Equal", kGreater[] = "Greater",
                kGreaterEqual[] = "GreaterEqual", kLess[] = "Less", kLessEqual[] = "LessEqual",

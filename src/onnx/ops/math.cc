@@ -10,16 +10,6 @@
 namespace gyre::onnx {
 namespace {
 
-template <const char* kOp>
-void Unary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0)}));
-}
-
-template <const char* kOp>
-void Binary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0), c.in(1)}));
-}
-
 #define GYRE_ONNX_NAME(name) constexpr char k##name[] = #name
 GYRE_ONNX_NAME(Abs);
 GYRE_ONNX_NAME(Acos);
@@ -132,7 +122,7 @@ void IsInf(NodeContext& c) {
 
 void CastOp(NodeContext& c) {
   const Value x = c.value(0);
-  if (!c.failed()) c.out(0, ToElem(c, x, static_cast<int>(c.Int("to", 0))));
+  if (!c.failed()) c.out(0, ToElem(c, x, c.Int32("to", 0)));
 }
 
 void CastLike(NodeContext& c) {

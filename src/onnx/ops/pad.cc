@@ -36,11 +36,6 @@ Amounts ReadAmounts(NodeContext& c, const Expr& x) {
   return amounts;
 }
 
-bool IsKnownZero(NodeContext& c, const Expr& x) {
-  const auto known = c.ints(x);
-  return known && known->size() == 1 && (*known)[0] == 0;
-}
-
 bool IsKnownNotNegative(NodeContext& c, const Expr& x) {
   const auto known = c.ints(x);
   return known && known->size() == 1 && (*known)[0] >= 0;
@@ -101,7 +96,7 @@ void Pad(NodeContext& c) {
   if (mode != "edge" && mode != "wrap" && mode != "reflect")
     return c.Invalid("mode is not one of constant, reflect, edge, wrap");
   for (size_t i = 0; i < amounts.axes.size() && !c.failed(); ++i) {
-    if (IsKnownZero(c, amounts.before[i]) && IsKnownZero(c, amounts.after[i])) continue;
+    if (IsZero(c, amounts.before[i]) && IsZero(c, amounts.after[i])) continue;
     const Expr size = DimOf(c, x, amounts.axes[i]);
     const Expr numbers = c.op("Range", {-amounts.before[i], size + amounts.after[i], c.i64(1)});
     x = Taken(c, x, Source(c, numbers, size, mode), amounts.axes[i]);

@@ -129,6 +129,11 @@ Expr NonNegative(NodeContext& c, const Expr& x, const Expr& size) {
   return Where(c.op("Less", {x, c.scalar(x.dtype(), 0)}), x + size, x);
 }
 
+bool IsZero(NodeContext& c, const Expr& x) {
+  const auto known = c.ints(x);
+  return known && known->size() == 1 && (*known)[0] == 0;
+}
+
 Expr Less(NodeContext& c, const Expr& x, const Expr& y) { return c.op("Less", {x, y}); }
 Expr And(NodeContext& c, const Expr& x, const Expr& y) { return c.op("LogicalAnd", {x, y}); }
 Expr Minimum(NodeContext& c, const Expr& x, const Expr& y) { return c.op("Minimum", {x, y}); }

@@ -8,6 +8,16 @@
 
 namespace gyre::onnx {
 
+// Ops that are one of Gyre's, of one input or of two.
+template <const char* kOp>
+void Unary(NodeContext& c) {
+  c.out(0, c.op(kOp, {c.in(0)}));
+}
+template <const char* kOp>
+void Binary(NodeContext& c) {
+  c.out(0, c.op(kOp, {c.in(0), c.in(1)}));
+}
+
 // `x` as elements of another type of ONNX, texts included.
 Value ToElem(NodeContext& c, const Value& x, int elem_type);
 
@@ -38,12 +48,14 @@ Expr ChannelsFirst(NodeContext& c, const Expr& x);
 
 Expr Unsqueezed(NodeContext& c, const Expr& x, int axis);
 Expr Squeezed(NodeContext& c, const Expr& x, const std::vector<int64_t>& axes);
-// The slice `index` (a scalar) of x along `axis`, without that axis.
+// Slices of x along `axis`, whose place the dimensions of `index` take: of a scalar, none.
 Expr Taken(NodeContext& c, const Expr& x, const Expr& index, int axis);
 // `x` with negative elements counted from `size` (of the same type).
 Expr NonNegative(NodeContext& c, const Expr& x, const Expr& size);
 
-// A scalar constant of the value's type, and elementwise choices.
+// Whether x is known to be one number, 0.
+bool IsZero(NodeContext& c, const Expr& x);
+// Elementwise.
 Expr Less(NodeContext& c, const Expr& x, const Expr& y);
 Expr And(NodeContext& c, const Expr& x, const Expr& y);
 Expr Minimum(NodeContext& c, const Expr& x, const Expr& y);

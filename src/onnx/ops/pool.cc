@@ -71,8 +71,7 @@ Expr IndicesOfLargest(NodeContext& c, const Expr& x, const Expr& padded, const W
     order.push_back(2 + 2 * d);
   }
   for (int d = 0; d < n; ++d) order.push_back(3 + 2 * d);
-  const int64_t size = std::accumulate(w.kernel.begin(), w.kernel.end(), int64_t{1},
-                                       [](int64_t a, int64_t b) { return a * b; });
+  const int64_t size = ElementsOf(c, w);
   std::vector<Expr> flat = {DimOf(c, x, 0), DimOf(c, x, 1)}, flat_places;
   for (const Expr& out : w.out) flat.push_back(out), flat_places.push_back(out);
   flat.push_back(c.i64(size));
@@ -183,6 +182,7 @@ void MaxUnpool(NodeContext& c) {
   const std::vector<int64_t> kernel = c.Ints("kernel_shape");
   const std::vector<int64_t> strides = IntsOrAll(c, "strides", kernel.size(), 1);
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * kernel.size(), 0);
+  RequireSizes(c, {.kernel = kernel, .strides = strides});
   if (c.Rank(x) != static_cast<int>(kernel.size()) + 2) c.Invalid("input and kernel do not agree");
   if (c.failed()) return;
   std::vector<Expr> dims = {DimOf(c, x, 0), DimOf(c, x, 1)};

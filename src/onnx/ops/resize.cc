@@ -81,12 +81,12 @@ Reach ReachOf(NodeContext& c, const Axis& a, const Manner& manner) {
   const int64_t half = manner.mode == "cubic" ? 2 : 1;
   Reach reach = {half - 1, 2 * half, 1};
   if (!manner.antialias) return reach;
-  const ValueInfo& info = c.scope().Info(a.scale);
-  if (!info.constant.has_value()) {
+  const std::optional<double> scale = c.scope().ScalarOf<double>(a.scale);
+  if (!scale) {
     c.Unsupported("with antialias, its scales must be known before the program runs");
     return reach;
   }
-  reach.shrink = std::min(info.constant.scalar<double>(), 1.0);
+  reach.shrink = std::min(*scale, 1.0);
   const double width = static_cast<double>(half) / reach.shrink;
   if (!(width < kMaxNeighbours)) {
     c.Invalid("its scale is too small");
@@ -141,10 +141,7 @@ Expr Extrapolated(NodeContext& c, const Expr& x, const std::vector<Axis>& axes, 
   return result;
 }
 
-bool KeepsSize(NodeContext& c, const Axis& a) {
-  const ValueInfo info = c.scope().Info(a.scale);
-  return info.constant.has_value() && info.constant.scalar<double>() == 1;
-}
+bool KeepsSize(NodeContext& c, const Axis& a) { return c.scope().ScalarOf<double>(a.scale) == 1; }
 
 void Write(NodeContext& c, const Expr& given, std::vector<Axis> axes, const Manner& manner) {
   const bool crops = manner.coordinates == "tf_crop_and_resize";

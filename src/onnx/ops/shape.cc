@@ -11,18 +11,16 @@
 namespace gyre::onnx {
 namespace {
 
-constexpr int64_t kMaxDenseBytes = int64_t{1} << 30;
-
 void Constant(NodeContext& c) {
   const auto out_tensor = [&](absl::StatusOr<Tensor> tensor, int elem_type) {
     if (!tensor.ok()) return c.Fail(tensor.status());
     c.out(0, Value{c.b().Constant(*tensor), Type::Tensor(elem_type)});
   };
-  const std::string& folder = c.names().model().folder;
+  Model& model = c.names().model();
   if (const auto* value = c.Find("value"))
-    return out_tensor(ReadTensor(value->t(), folder), value->t().data_type());
+    return out_tensor(ReadTensor(value->t(), model.folder), value->t().data_type());
   if (const auto* value = c.Find("sparse_value")) {
-    return out_tensor(ReadSparseTensor(value->sparse_tensor(), folder, kMaxDenseBytes),
+    return out_tensor(model.ReadSparse(value->sparse_tensor()),
                       value->sparse_tensor().values().data_type());
   }
   using wire::TensorProto;
@@ -168,7 +166,7 @@ void ConcatOp(NodeContext& c) {
   const std::vector<Expr> inputs = c.ins();
   if (inputs.empty()) return c.Invalid("it has no inputs");
   if (inputs.size() == 1) return c.out(0, c.op("Identity", {inputs[0]}));
-  c.out(0, Concat(c, inputs, static_cast<int>(c.Int("axis", 1))));
+  c.out(0, Concat(c, inputs, c.Int32("axis", 1)));
 }
 
 // Equal parts where no sizes are given, the last one less where it does not come out even.
@@ -176,6 +174,7 @@ void SplitOp(NodeContext& c) {
   const Expr x = c.in(0);
   const int axis = c.Axis(c.Int("axis", 0), std::max(c.Rank(x), 1));
   const int count = c.num_outputs();
+  if (count < 1) return c.Invalid("it has no outputs");
   if (c.failed()) return;
   Expr sizes;
   if (c.has(1)) {
@@ -264,7 +263,7 @@ void EyeLike(NodeContext& c) {
   const Value x = c.value(0);
   const auto [rows, columns] = RowsAndColumns(c, x.expr);
   const Expr is_one = c.op("Equal", {rows + static_cast<double>(c.Int("k", 0)), columns});
-  const int elem_type = static_cast<int>(c.Int("dtype", x.type.elem_type));
+  const int elem_type = c.Int32("dtype", x.type.elem_type);
   if (!c.failed()) c.out(0, ToElem(c, {is_one, Type::Tensor(wire::TensorProto::BOOL)}, elem_type));
 }
 
@@ -279,7 +278,7 @@ void Trilu(NodeContext& c) {
 
 void DepthToSpace(NodeContext& c) {
   const Expr x = c.in(0);
-  const int64_t block = c.Int("blocksize", 0);
+  const int64_t block = c.Int32("blocksize", 0);
   if (c.Rank(x) != 4 || block < 1) return c.Invalid("it takes images [N, C, H, W] and a blocksize");
   const Expr n = DimOf(c, x, 0), channels = DimOf(c, x, 1), h = DimOf(c, x, 2), w = DimOf(c, x, 3);
   const Expr size = c.i64(block);
@@ -295,7 +294,7 @@ void DepthToSpace(NodeContext& c) {
 
 void SpaceToDepth(NodeContext& c) {
   const Expr x = c.in(0);
-  const int64_t block = c.Int("blocksize", 0);
+  const int64_t block = c.Int32("blocksize", 0);
   if (c.Rank(x) != 4 || block < 1) return c.Invalid("it takes images [N, C, H, W] and a blocksize");
   const Expr n = DimOf(c, x, 0), channels = DimOf(c, x, 1), size = c.i64(block);
   const Expr h = c.op("FloorDiv", {DimOf(c, x, 2), size});
@@ -316,14 +315,13 @@ void Dropout(NodeContext& c) {
   if (c.failed()) return;
   bool drops = false;
   if (c.has(2)) {
-    const ValueInfo& training = c.scope().Info(c.in(2));
-    if (!training.constant.has_value())
-      return c.Unsupported("whether it is training must be known before the program runs");
-    drops = training.constant.scalar<bool>();
+    const std::optional<bool> training = c.scope().ScalarOf<bool>(c.in(2));
+    if (!training)
+      return c.Unsupported("whether it is training, a bool, must be known before the program runs");
+    drops = *training;
   }
   if (drops && c.has(1)) {
-    const ValueInfo& ratio = c.scope().Info(Cast(AsScalar(c, c.in(1)), DType::kFloat));
-    drops = !ratio.constant.has_value() || ratio.constant.scalar<float>() != 0;
+    drops = c.scope().ScalarOf<float>(Cast(AsScalar(c, c.in(1)), DType::kFloat)) != 0;
   }
   if (drops) return c.Unsupported("it is for training");
   c.out(0, c.op("Identity", {x}));

@@ -1,6 +1,7 @@
 #include "onnx/ops/window.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "onnx/ops/pieces.h"
 
@@ -61,24 +62,45 @@ std::vector<int64_t> IntsOrAll(NodeContext& c, absl::string_view name, size_t co
                                int64_t fallback) {
   std::vector<int64_t> values = c.Ints(name);
   if (values.empty()) values.assign(count, fallback);
-  if (values.size() == count) return values;
-  c.Invalid(
-      absl::StrCat("its attribute '", name, "' has ", values.size(), " numbers, not ", count));
-  return std::vector<int64_t>(count, fallback);
+  if (values.size() != count) {
+    c.Invalid(
+        absl::StrCat("its attribute '", name, "' has ", values.size(), " numbers, not ", count));
+  }
+  for (const int64_t value : values) {
+    if (value != static_cast<int32_t>(value))
+      c.Invalid(absl::StrCat("its attribute '", name, "' has ", value, ", which is out of range"));
+  }
+  return c.failed() ? std::vector<int64_t>(count, fallback) : values;
+}
+
+void RequireSizes(NodeContext& c, const Windows& windows) {
+  for (const auto* sizes : {&windows.kernel, &windows.strides, &windows.dilations}) {
+    for (const int64_t size : *sizes) {
+      if (size < 1 || size > std::numeric_limits<int32_t>::max())
+        c.Invalid("a size of its windows is less than 1, or too large");
+    }
+  }
+}
+
+int64_t ElementsOf(NodeContext& c, const Windows& windows) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  int64_t elements = 1;
+  for (const int64_t size : windows.kernel) {
+    if (size < 1 || elements > kMost / size) {
+      c.Invalid("its windows have no elements, or too many");
+      return 0;
+    }
+    elements *= size;
+  }
+  return elements;
 }
 
 Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel) {
-  constexpr int64_t kMaxSize = int64_t{1} << 31;
   Windows w;
   w.kernel = std::move(kernel);
   w.strides = IntsOrAll(c, "strides", w.kernel.size(), 1);
   w.dilations = IntsOrAll(c, "dilations", w.kernel.size(), 1);
-  for (const auto& sizes : {w.kernel, w.strides, w.dilations}) {
-    for (const int64_t size : sizes) {
-      if (size < 1 || size >= kMaxSize)
-        c.Invalid("a size of its windows is less than 1, or too large");
-    }
-  }
+  RequireSizes(c, w);
   const int rank = c.Rank(x);
   if (!c.failed() && rank != w.rank() + 2)
     c.Invalid(absl::StrCat("its input has rank ", rank, ", its windows have ", w.rank()));
@@ -86,11 +108,6 @@ Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel) 
   AddPadding(c, x, w);
   CountWindows(c, x, w);
   return w;
-}
-
-bool IsZero(NodeContext& c, const Expr& x) {
-  const auto known = c.ints(x);
-  return known && known->size() == 1 && (*known)[0] == 0;
 }
 
 Expr PaddedSpace(NodeContext& c, const Expr& x, int first_axis, const Windows& w,

@@ -22,15 +22,19 @@ struct Windows {
 // not have the length of the kernel, and for sizes below 1.
 Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel);
 
-// A list of `count` numbers: the attribute, or `fallback` for each.
+// Fails unless kernel, strides and dilations are positive, and of 32 bits: so no extent overflows.
+void RequireSizes(NodeContext& c, const Windows& windows);
+// How many elements a window has; 0, and a failure, if those cannot be counted in 32 bits.
+int64_t ElementsOf(NodeContext& c, const Windows& windows);
+
+// A list of `count` numbers of 32 bits: the attribute, or `fallback` for each.
 std::vector<int64_t> IntsOrAll(NodeContext& c, absl::string_view name, size_t count,
                                int64_t fallback);
 
-// `x` with `value` (a scalar) around its spatial axes, which begin at `first_axis`; negative
-// padding cuts off. With or without what `extra` says.
+// `x` with `value` (a scalar) around its spatial axes, which begin at `first_axis`; behind them,
+// what `extra` says too. Fails for padding that is known to be negative.
 Expr PaddedSpace(NodeContext& c, const Expr& x, int first_axis, const Windows& windows,
                  const Expr& value);
-bool IsZero(NodeContext& c, const Expr& x);
 
 // The windows along one axis of padded `x`: that axis becomes two, [windows, elements of each].
 Expr AlongWindows(NodeContext& c, const Expr& x, int axis, const Windows& windows, int d);

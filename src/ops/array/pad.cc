@@ -56,16 +56,7 @@ absl::StatusOr<int64_t> PaddedSize(int64_t dim, Padding padding) {
                                                  " does not fit 64 bits"));
 }
 
-absl::StatusOr<Shape> PaddedShape(const Shape& shape, const Paddings& paddings) {
-  Dims dims;
-  for (int d = 0; d < shape.rank(); ++d) {
-    GYRE_ASSIGN_OR_RETURN(const int64_t size, PaddedSize(shape.dim(d), paddings[d]));
-    dims.push_back(size);
-  }
-  return Shape::Make(dims);
-}
-
-// What PaddedSize and PaddedShape made of it.
+// What PaddedSize made of it.
 absl::StatusOr<int64_t> InnerSize(int64_t dim, Padding padding) {
   if (padding.before <= dim && padding.after <= dim - padding.before)
     return dim - padding.before - padding.after;
@@ -73,10 +64,12 @@ absl::StatusOr<int64_t> InnerSize(int64_t dim, Padding padding) {
                                                  padding.before, " and ", padding.after));
 }
 
-absl::StatusOr<Shape> InnerShape(const Shape& shape, const Paddings& paddings) {
+// A shape whose dimensions become what PaddedSize, or InnerSize, says.
+using SizeFn = absl::StatusOr<int64_t> (*)(int64_t dim, Padding padding);
+absl::StatusOr<Shape> ShapeBySizes(const Shape& shape, const Paddings& paddings, SizeFn size_of) {
   Dims dims;
   for (int d = 0; d < shape.rank(); ++d) {
-    GYRE_ASSIGN_OR_RETURN(const int64_t size, InnerSize(shape.dim(d), paddings[d]));
+    GYRE_ASSIGN_OR_RETURN(const int64_t size, size_of(shape.dim(d), paddings[d]));
     dims.push_back(size);
   }
   return Shape::Make(dims);
@@ -86,7 +79,7 @@ absl::StatusOr<Shape> InnerShape(const Shape& shape, const Paddings& paddings) {
 absl::Status PadWith(KernelContext& ctx, const Tensor* border) {
   const Tensor& input = ctx.input(0);
   GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(ctx.input(1), input.rank()));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, PaddedShape(input.shape(), paddings));
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, ShapeBySizes(input.shape(), paddings, &PaddedSize));
   if (shape == input.shape()) {
     ctx.set_output(0, ctx.TakeInput(0));
     return absl::OkStatus();
@@ -216,7 +209,7 @@ struct MirrorPadGradKernel {
   static absl::Status Run(KernelContext& ctx, const MirrorMode& mode) {
     const Shape padded = ctx.input(0).shape();
     GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(ctx.input(1), padded.rank()));
-    GYRE_ASSIGN_OR_RETURN(const Shape inner, InnerShape(padded, paddings));
+    GYRE_ASSIGN_OR_RETURN(const Shape inner, ShapeBySizes(padded, paddings, &InnerSize));
     GYRE_RETURN_IF_ERROR(CheckMirror(inner, paddings, mode));
     if (inner == padded) {
       ctx.set_output(0, ctx.TakeInput(0));
@@ -249,35 +242,9 @@ struct MirrorPadGradKernel {
   }
 };
 
-absl::Status MirrorPadGradRule(ShapeContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(const PartialShape matrix,
-                        ctx.input(1).Intersect(PartialShape(Dims{-1, 2})));
-  const PartialShape& in = ctx.input(0);
-  if (!in.has_rank()) {
-    if (matrix.dim(0) >= 0 && matrix.dim(0) <= Shape::kMaxRank)
-      ctx.set_output(0, PartialShape::UnknownOfRank(static_cast<int>(matrix.dim(0))));
-    return absl::OkStatus();
-  }
-  if (matrix.dim(0) >= 0 && matrix.dim(0) != in.rank()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("The first dimension of paddings must be the rank of inputs, ", in.rank(),
-                     ", but its shape is ", matrix.ToString()));
-  }
-  PartialShape out = PartialShape::UnknownOfRank(in.rank());
-  if (const Tensor* constant = ctx.input_constant(1)) {
-    GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(*constant, in.rank()));
-    for (int d = 0; d < in.rank(); ++d) {
-      if (in.dim(d) < 0) continue;
-      GYRE_ASSIGN_OR_RETURN(const int64_t size, InnerSize(in.dim(d), paddings[d]));
-      out.set_dim(d, size);
-    }
-  }
-  ctx.set_output(0, std::move(out));
-  return absl::OkStatus();
-}
-
-absl::Status PadRule(ShapeContext& ctx) {
-  if (ctx.num_inputs() > 2) GYRE_RETURN_IF_ERROR(ctx.RequireScalar(2));
+// The rule of ops whose output has the rank of input 0, by paddings at input 1; `size_of` says what
+// becomes of a dimension.
+absl::Status RuleBySizes(ShapeContext& ctx, SizeFn size_of) {
   GYRE_ASSIGN_OR_RETURN(const PartialShape matrix,
                         ctx.input(1).Intersect(PartialShape(Dims{-1, 2})));
   const PartialShape& in = ctx.input(0);
@@ -298,13 +265,20 @@ absl::Status PadRule(ShapeContext& ctx) {
     GYRE_ASSIGN_OR_RETURN(const Paddings paddings, ReadPaddings(*constant, in.rank()));
     for (int d = 0; d < in.rank(); ++d) {
       if (in.dim(d) < 0) continue;
-      GYRE_ASSIGN_OR_RETURN(const int64_t size, PaddedSize(in.dim(d), paddings[d]));
+      GYRE_ASSIGN_OR_RETURN(const int64_t size, size_of(in.dim(d), paddings[d]));
       out.set_dim(d, size);
     }
   }
   ctx.set_output(0, std::move(out));
   return absl::OkStatus();
 }
+
+absl::Status PadRule(ShapeContext& ctx) {
+  if (ctx.num_inputs() > 2) GYRE_RETURN_IF_ERROR(ctx.RequireScalar(2));
+  return RuleBySizes(ctx, &PaddedSize);
+}
+
+absl::Status MirrorPadGradRule(ShapeContext& ctx) { return RuleBySizes(ctx, &InnerSize); }
 
 // The part of the gradient that does not belong to the border.
 Expr WithoutBorder(GradientContext& g) {

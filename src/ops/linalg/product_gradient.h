@@ -16,6 +16,13 @@ struct TurnedProduct {
 };
 
 // By factor i, 0 (the left one) or 1, of a product with these turns. `other` is the other factor.
-TurnedProduct FactorGradient(int i, Expr grad, Expr other, bool turn_left, bool turn_right);
+inline TurnedProduct FactorGradient(int i, Expr grad, Expr other, bool turn_left, bool turn_right) {
+  if (i == 0) {
+    if (turn_left) return {other, turn_right, grad, true};
+    return {grad, false, other, !turn_right};
+  }
+  if (turn_right) return {grad, true, other, turn_left};
+  return {other, !turn_left, grad, false};
+}
 
 }  // namespace gyre

@@ -2,26 +2,53 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "ir/gradient_context.h"
 #include "ops/linalg/eigen.h"
-#include "ops/linalg/matrices.h"
-#include "ops/linalg/matrix_formulas.h"
-#include "ops/math/broadcast.h"
+#include "ops/linalg/triangular.h"
 
 namespace gyre {
 namespace {
-
-struct TriangularAttrs {
-  explicit TriangularAttrs(const Node& node)
-      : lower(NodeAttr<bool>(node, "lower")), adjoint(NodeAttr<bool>(node, "adjoint")) {}
-  bool lower;
-  bool adjoint;
-};
 
 PartialShape BatchOf(const PartialShape& shape) {
   if (!shape.has_rank() || shape.rank() < 2) return PartialShape::Unknown();
   return PartialShape(Dims(shape.dims().begin(), shape.dims().end() - 2));
 }
+
+}  // namespace
+
+absl::Status TriangularShape(ShapeContext& c, const PartialShape& a) {
+  GYRE_ASSIGN_OR_RETURN(const PartialShape b, matrix_shape::Matrices(c, 1, "rhs"));
+  if (!a.has_rank() || !b.has_rank()) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const int64_t n,
+                        matrix_shape::SameSize(a.dim(a.rank() - 1), b.dim(b.rank() - 2)));
+  GYRE_ASSIGN_OR_RETURN(const PartialShape batch, shape::BroadcastShapes(BatchOf(a), BatchOf(b)));
+  if (batch.has_rank()) c.set_output(0, matrix_shape::Like(batch, 0, {n, b.dim(b.rank() - 1)}));
+  return absl::OkStatus();
+}
+
+void AddTriangularGradients(GradientContext& g, Expr to_rhs,
+                            absl::FunctionRef<Expr(MatrixFormulas&, Expr)> part) {
+  const auto stretch = [&](int i) {
+    return gradient::StretchOf(BatchOf(g.input_shape(i)), BatchOf(g.output_shape(0)),
+                               {BatchOf(g.input_shape(1 - i))});
+  };
+  if (g.wants(1)) gradient::AddStretched(g, 1, to_rhs, stretch(1));
+  if (!g.wants(0)) return;
+  MatrixFormulas m = MatrixFormulas::OfInput(g);
+  const Expr x = g.output(0);
+  const Expr whole = TriangularAttrs(g.node()).adjoint ? m.Product(x, to_rhs, false, true)
+                                                       : m.Product(to_rhs, x, false, true);
+  gradient::AddStretched(g, 0, -part(m, whole), stretch(0));
+}
+
+absl::Status TriangularBatch(BatchContext& c) {
+  GYRE_ASSIGN_OR_RETURN(const int left, c.NeedRank(0));
+  GYRE_ASSIGN_OR_RETURN(const int right, c.NeedRank(1));
+  const int rank = std::max(left, right);
+  return c.Emit({c.is_stacked(0) ? c.stacked(0, rank) : c.input(0),
+                 c.is_stacked(1) ? c.stacked(1, rank) : c.input(1)});
+}
+
+namespace {
 
 // x of matrix x = rhs. False: a zero on the diagonal.
 template <typename M, typename X>
@@ -43,36 +70,9 @@ template <typename T>
 struct TriangularSolveKernel {
   static absl::Status Run(KernelContext& ctx, const TriangularAttrs& attrs) {
     GYRE_ASSIGN_OR_RETURN(const MatrixBatch matrices, SquareMatricesOf(ctx, 0, "matrix"));
-    GYRE_ASSIGN_OR_RETURN(const MatrixBatch rhs, MatricesOf(ctx, 1, "rhs"));
-    const Shape &a = ctx.input(0).shape(), &b = ctx.input(1).shape();
-    const int64_t n = matrices.rows, k = rhs.columns;
-    if (rhs.rows != n) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("In[0] and In[1] do not match: matrix and rhs have shapes ", a.ToString(),
-                       " and ", b.ToString()));
-    }
-    GYRE_ASSIGN_OR_RETURN(const Shape a_batch, ShapeLike(a, 2, {}));
-    GYRE_ASSIGN_OR_RETURN(const Shape b_batch, ShapeLike(b, 2, {}));
-    GYRE_ASSIGN_OR_RETURN(const BroadcastPlan plan, PlanBroadcast({&a_batch, &b_batch}));
-    GYRE_ASSIGN_OR_RETURN(const Shape shape, ShapeLike(plan.shape, 0, {n, k}));
-    GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DTypeOf<T>, shape));
-    if (out.num_elements() > 0) {
-      const T* from = ctx.input(0).values<T>().data();
-      const T* right = ctx.input(1).values<T>().data();
-      T* to = out.mutable_values<T>().data();
-      const double work = static_cast<double>(n) * n * k;
-      GYRE_RETURN_IF_ERROR(
-          ForEachMatrix(ctx, plan.shape.num_elements(), work, [&](int64_t i) -> const char* {
-            const char* failed = nullptr;
-            ForEachStretch(plan, i, i + 1, [&](const BroadcastPlan::Offsets& at, int64_t, int64_t) {
-              if (!One(from + at[0] * n * n, right + at[1] * n * k, n, k, attrs, to + i * n * k))
-                failed = "Input matrix is not invertible.";
-            });
-            return failed;
-          }));
-    }
-    ctx.set_output(0, std::move(out));
-    return absl::OkStatus();
+    return SolveTriangularSystems<T>(ctx, matrices, [&](const TriangularSystem<T>& system) {
+      return One(system.matrix, system.rhs, system.n, system.k, attrs, system.x);
+    });
   }
 
  private:
@@ -96,37 +96,16 @@ struct TriangularSolveKernel {
 
 absl::Status TriangularSolveShape(ShapeContext& c) {
   GYRE_ASSIGN_OR_RETURN(const PartialShape a, matrix_shape::SquareMatrices(c, 0, "matrix"));
-  GYRE_ASSIGN_OR_RETURN(const PartialShape b, matrix_shape::Matrices(c, 1, "rhs"));
-  if (!a.has_rank() || !b.has_rank()) return absl::OkStatus();
-  GYRE_ASSIGN_OR_RETURN(const int64_t n,
-                        matrix_shape::SameSize(a.dim(a.rank() - 1), b.dim(b.rank() - 2)));
-  GYRE_ASSIGN_OR_RETURN(const PartialShape batch, shape::BroadcastShapes(BatchOf(a), BatchOf(b)));
-  if (batch.has_rank()) c.set_output(0, matrix_shape::Like(batch, 0, {n, b.dim(b.rank() - 1)}));
-  return absl::OkStatus();
+  return TriangularShape(c, a);
 }
 
 void TriangularSolveGradient(GradientContext& g) {
   const TriangularAttrs attrs(g.node());
-  MatrixFormulas m = MatrixFormulas::OfInput(g);
-  const Expr to_rhs = m.SolveTriangular(g.input(0), g.grad(), attrs.lower, !attrs.adjoint);
-  const auto stretch = [&](int i) {
-    return gradient::StretchOf(BatchOf(g.input_shape(i)), BatchOf(g.output_shape(0)),
-                               {BatchOf(g.input_shape(1 - i))});
-  };
-  if (g.wants(1)) gradient::AddStretched(g, 1, to_rhs, stretch(1));
-  if (!g.wants(0)) return;
-  const Expr x = g.output(0);
-  const Expr whole =
-      attrs.adjoint ? m.Product(x, to_rhs, false, true) : m.Product(to_rhs, x, false, true);
-  gradient::AddStretched(g, 0, -(attrs.lower ? m.Lower(whole) : m.Upper(whole)), stretch(0));
-}
-
-absl::Status TriangularSolveBatch(BatchContext& c) {
-  GYRE_ASSIGN_OR_RETURN(const int left, c.NeedRank(0));
-  GYRE_ASSIGN_OR_RETURN(const int right, c.NeedRank(1));
-  const int rank = std::max(left, right);
-  return c.Emit({c.is_stacked(0) ? c.stacked(0, rank) : c.input(0),
-                 c.is_stacked(1) ? c.stacked(1, rank) : c.input(1)});
+  const Expr to_rhs =
+      MatrixFormulas::OfInput(g).SolveTriangular(g.input(0), g.grad(), attrs.lower, !attrs.adjoint);
+  AddTriangularGradients(g, to_rhs, [&](MatrixFormulas& m, Expr whole) {
+    return attrs.lower ? m.Lower(whole) : m.Upper(whole);
+  });
 }
 
 void AddTriangularSolve(OpRegistry& ops, absl::string_view name, absl::string_view types) {
@@ -139,7 +118,7 @@ void AddTriangularSolve(OpRegistry& ops, absl::string_view name, absl::string_vi
              "half is read.",
       .shape = TriangularSolveShape,
       .gradient = {TriangularSolveGradient},
-      .batch = {TriangularSolveBatch},
+      .batch = {TriangularBatch},
       .kernel = ForTypes<TriangularSolveKernel,
                          Types<float, double, Half, BFloat16, complex64, complex128>>("T"),
   });

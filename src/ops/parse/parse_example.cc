@@ -20,36 +20,37 @@ struct ParseAttrs {
       const auto* list = node.attrs.Get<std::vector<DType>>(name);
       return list == nullptr ? std::vector<DType>() : *list;
     };
-    attrs.sparse = types("sparse_types");
-    attrs.dense = types("Tdense");
-    attrs.ragged = types("ragged_value_types");
-    attrs.splits = types("ragged_split_types");
-    attrs.dense_shapes = NodeAttr<std::vector<PartialShape>>(node, "dense_shapes");
+    ColumnTypes& columns = attrs.columns;
+    columns.sparse = types("sparse_types");
+    columns.dense = types("Tdense");
+    columns.ragged = types("ragged_value_types");
+    columns.splits = types("ragged_split_types");
+    columns.shapes = NodeAttr<std::vector<PartialShape>>(node, "dense_shapes");
     const auto* sparse_keys = node.attrs.Get<std::vector<std::string>>("sparse_keys");
     const auto* dense_keys = node.attrs.Get<std::vector<std::string>>("dense_keys");
     if (sparse_keys != nullptr) attrs.sparse_keys = *sparse_keys;
     if (dense_keys != nullptr) attrs.dense_keys = *dense_keys;
     const char* const count = node.attrs.Has("Nsparse") ? "Nsparse" : "num_sparse";
-    if (NodeAttr<int64_t>(node, count) != static_cast<int64_t>(attrs.sparse.size())) {
+    if (NodeAttr<int64_t>(node, count) != static_cast<int64_t>(columns.sparse.size())) {
       return absl::InvalidArgumentError(
-          absl::StrCat(count, " must be the number of sparse_types, ", attrs.sparse.size()));
+          absl::StrCat(count, " must be the number of sparse_types, ", columns.sparse.size()));
     }
     if (node.attrs.Has("Ndense") &&
-        NodeAttr<int64_t>(node, "Ndense") != static_cast<int64_t>(attrs.dense.size())) {
+        NodeAttr<int64_t>(node, "Ndense") != static_cast<int64_t>(columns.dense.size())) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Ndense must be the number of Tdense, ", attrs.dense.size()));
+          absl::StrCat("Ndense must be the number of Tdense, ", columns.dense.size()));
     }
-    if (attrs.splits.size() != attrs.ragged.size()) {
+    if (columns.splits.size() != columns.ragged.size()) {
       return absl::InvalidArgumentError(
           "ragged_value_types and ragged_split_types must have equally many elements");
     }
-    if (attrs.dense_shapes.size() != attrs.dense.size()) {
+    if (columns.shapes.size() != columns.dense.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("dense_shapes must have one element for each "
                        "of ",
-                       attrs.dense.size(), " Tdense, but has ", attrs.dense_shapes.size()));
+                       columns.dense.size(), " Tdense, but has ", columns.shapes.size()));
     }
-    for (const PartialShape& shape : attrs.dense_shapes) {
+    for (const PartialShape& shape : columns.shapes) {
       bool is_good = shape.has_rank();
       for (int d = 1; is_good && d < shape.rank(); ++d) is_good = shape.dim(d) >= 0;
       if (is_good && shape.rank() > 0 && shape.dim(0) < 0)
@@ -63,8 +64,7 @@ struct ParseAttrs {
     return attrs;
   }
 
-  std::vector<DType> sparse, dense, ragged, splits;
-  std::vector<PartialShape> dense_shapes;
+  ColumnTypes columns;
   std::vector<std::string> sparse_keys, dense_keys;
 };
 
@@ -106,28 +106,29 @@ absl::Status AddScalarKeys(const KernelContext& ctx, int first, const std::vecto
 
 template <Form kForm>
 absl::StatusOr<Call> ReadCall(const KernelContext& ctx, const ParseAttrs& attrs) {
+  const ColumnTypes& types = attrs.columns;
   Call call;
   const Tensor& serialized = ctx.input(0);
   call.examples = serialized.values<std::string>();
   call.is_batch = serialized.rank() == 1;
-  const auto num_sparse = static_cast<int>(attrs.sparse.size());
-  const auto num_dense = static_cast<int>(attrs.dense.size());
+  const auto num_sparse = static_cast<int>(types.sparse.size());
+  const auto num_dense = static_cast<int>(types.dense.size());
   if constexpr (kForm == Form::kV2) {
-    GYRE_RETURN_IF_ERROR(AddKeys(ctx, 2, attrs.sparse, "sparse_keys", call));
-    GYRE_RETURN_IF_ERROR(AddKeys(ctx, 3, attrs.dense, "dense_keys", call));
-    GYRE_RETURN_IF_ERROR(AddKeys(ctx, 4, attrs.ragged, "ragged_keys", call));
+    GYRE_RETURN_IF_ERROR(AddKeys(ctx, 2, types.sparse, "sparse_keys", call));
+    GYRE_RETURN_IF_ERROR(AddKeys(ctx, 3, types.dense, "dense_keys", call));
+    GYRE_RETURN_IF_ERROR(AddKeys(ctx, 4, types.ragged, "ragged_keys", call));
     call.first_default = 5;
   } else if constexpr (kForm == Form::kV1) {
-    GYRE_RETURN_IF_ERROR(AddScalarKeys(ctx, 2, attrs.sparse, "sparse_keys", call));
-    GYRE_RETURN_IF_ERROR(AddScalarKeys(ctx, 2 + num_sparse, attrs.dense, "dense_keys", call));
+    GYRE_RETURN_IF_ERROR(AddScalarKeys(ctx, 2, types.sparse, "sparse_keys", call));
+    GYRE_RETURN_IF_ERROR(AddScalarKeys(ctx, 2 + num_sparse, types.dense, "dense_keys", call));
     call.first_default = 2 + num_sparse + num_dense;
   } else {
-    const auto add = [&](const std::vector<std::string>& keys, const std::vector<DType>& types) {
-      for (size_t i = 0; i < std::min(keys.size(), types.size()); ++i)
-        call.wanted.push_back({keys[i], types[i]});
-      return keys.size() == types.size();
+    const auto add = [&](const std::vector<std::string>& keys, const std::vector<DType>& dtypes) {
+      for (size_t i = 0; i < std::min(keys.size(), dtypes.size()); ++i)
+        call.wanted.push_back({keys[i], dtypes[i]});
+      return keys.size() == dtypes.size();
     };
-    if (!add(attrs.sparse_keys, attrs.sparse) || !add(attrs.dense_keys, attrs.dense)) {
+    if (!add(attrs.sparse_keys, types.sparse) || !add(attrs.dense_keys, types.dense)) {
       return absl::InvalidArgumentError("there must be one key for each sparse and dense type");
     }
     call.first_default = 1;
@@ -152,39 +153,17 @@ absl::StatusOr<Call> ReadCall(const KernelContext& ctx, const ParseAttrs& attrs)
 template <Form kForm>
 absl::Status Parse(KernelContext& ctx, const ParseAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Call call, ReadCall<kForm>(ctx, attrs));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Feature> all, FindAll(ctx, call.wanted, call.examples));
-  const size_t num_sparse = attrs.sparse.size(), num_dense = attrs.dense.size();
-  const auto place = [&](size_t block, size_t i) {
-    return static_cast<int>(block * num_sparse + i);
-  };
-  for (size_t i = 0; i < num_sparse; ++i) {
-    const Column column(all, call.wanted, i);
-    GYRE_ASSIGN_OR_RETURN(auto places, SparsePlaces(ctx, column, call.is_batch));
-    GYRE_ASSIGN_OR_RETURN(Tensor values, AllValues(ctx, column));
-    ctx.set_output(place(0, i), std::move(places.first));
-    ctx.set_output(place(1, i), std::move(values));
-    ctx.set_output(place(2, i), std::move(places.second));
-  }
-  for (size_t i = 0; i < num_dense; ++i) {
-    const Tensor& filler = ctx.input(call.first_default + static_cast<int>(i));
-    GYRE_ASSIGN_OR_RETURN(Tensor values, DenseValues(ctx, Column(all, call.wanted, num_sparse + i),
-                                                     attrs.dense_shapes[i], filler, call.is_batch));
-    ctx.set_output(place(3, i), std::move(values));
-  }
-  const size_t num_ragged = attrs.ragged.size();
-  for (size_t i = 0; i < num_ragged; ++i) {
-    const Column column(all, call.wanted, num_sparse + num_dense + i);
-    GYRE_ASSIGN_OR_RETURN(Tensor values, AllValues(ctx, column));
-    GYRE_ASSIGN_OR_RETURN(Tensor splits, RaggedSplits(ctx, column, attrs.splits[i]));
-    ctx.set_output(place(3, num_dense + i), std::move(values));
-    ctx.set_output(place(3, num_dense + num_ragged + i), std::move(splits));
-  }
-  return absl::OkStatus();
+  return SetColumns(ctx, {.types = attrs.columns,
+                          .wanted = call.wanted,
+                          .examples = call.examples,
+                          .first_default = call.first_default,
+                          .is_batch = call.is_batch})
+      .status();
 }
 
 absl::Status ParseShape(ShapeContext& c) {
   GYRE_ASSIGN_OR_RETURN(const ParseAttrs attrs, ParseAttrs::Make(c.node()));
-  const auto num_sparse = static_cast<int>(attrs.sparse.size());
+  const auto num_sparse = static_cast<int>(attrs.columns.sparse.size());
   const PartialShape& serialized = c.input(0);
   if (!serialized.has_rank()) return absl::OkStatus();
   if (serialized.rank() > 1)
@@ -194,9 +173,9 @@ absl::Status ParseShape(ShapeContext& c) {
     c.set_output(num_sparse + i, PartialShape(Dims{-1}));
     c.set_output(2 * num_sparse + i, PartialShape(Dims{serialized.rank() + 1}));
   }
-  for (size_t i = 0; i < attrs.dense.size(); ++i) {
+  for (size_t i = 0; i < attrs.columns.dense.size(); ++i) {
     Dims dims(serialized.dims().begin(), serialized.dims().end());
-    const PartialShape& shape = attrs.dense_shapes[i];
+    const PartialShape& shape = attrs.columns.shapes[i];
     dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
     c.set_output(3 * num_sparse + static_cast<int>(i), PartialShape(std::move(dims)));
   }

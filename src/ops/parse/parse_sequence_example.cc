@@ -17,13 +17,9 @@ namespace {
 
 enum class Form : uint8_t { kV1, kV2, kSingle };
 
-// The types and shapes of one half of a node, the context or the feature lists.
-struct Half {
-  std::vector<DType> sparse, dense, ragged, splits;
-  std::vector<PartialShape> shapes;
+// The columns of one half of a node, the context or the feature lists.
+struct Half : ColumnTypes {
   std::vector<std::string> sparse_keys, dense_keys;  // of V1
-
-  size_t size() const { return sparse.size() + dense.size() + ragged.size(); }
 };
 
 template <typename T>
@@ -39,24 +35,25 @@ absl::Status CheckCount(const Node& node, absl::string_view attr, size_t count) 
       absl::StrCat(attr, " must be the number of its types, ", count, ", but is ", *given));
 }
 
+Half ReadHalf(const Node& node, absl::string_view prefix, absl::string_view dense_types) {
+  const auto name = [&](absl::string_view rest) { return absl::StrCat(prefix, rest); };
+  Half half;
+  half.sparse = ListAttr<DType>(node, name("sparse_types"));
+  half.dense = ListAttr<DType>(node, dense_types);
+  half.ragged = ListAttr<DType>(node, name("ragged_value_types"));
+  half.splits = ListAttr<DType>(node, name("ragged_split_types"));
+  half.shapes = ListAttr<PartialShape>(node, name("dense_shapes"));
+  half.sparse_keys = ListAttr<std::string>(node, name("sparse_keys"));
+  half.dense_keys = ListAttr<std::string>(node, name("dense_keys"));
+  return half;
+}
+
 struct SequenceAttrs {
   static absl::StatusOr<SequenceAttrs> Make(const Node& node) {
     SequenceAttrs attrs;
     Half &context = attrs.context, &lists = attrs.lists;
-    context.sparse = ListAttr<DType>(node, "context_sparse_types");
-    context.dense = ListAttr<DType>(node, "Tcontext_dense");
-    context.ragged = ListAttr<DType>(node, "context_ragged_value_types");
-    context.splits = ListAttr<DType>(node, "context_ragged_split_types");
-    context.shapes = ListAttr<PartialShape>(node, "context_dense_shapes");
-    context.sparse_keys = ListAttr<std::string>(node, "context_sparse_keys");
-    context.dense_keys = ListAttr<std::string>(node, "context_dense_keys");
-    lists.sparse = ListAttr<DType>(node, "feature_list_sparse_types");
-    lists.dense = ListAttr<DType>(node, "feature_list_dense_types");
-    lists.ragged = ListAttr<DType>(node, "feature_list_ragged_value_types");
-    lists.splits = ListAttr<DType>(node, "feature_list_ragged_split_types");
-    lists.shapes = ListAttr<PartialShape>(node, "feature_list_dense_shapes");
-    lists.sparse_keys = ListAttr<std::string>(node, "feature_list_sparse_keys");
-    lists.dense_keys = ListAttr<std::string>(node, "feature_list_dense_keys");
+    context = ReadHalf(node, "context_", "Tcontext_dense");
+    lists = ReadHalf(node, "feature_list_", "feature_list_dense_types");
     attrs.assumed_empty = ListAttr<std::string>(node, "feature_list_dense_missing_assumed_empty");
     GYRE_RETURN_IF_ERROR(CheckCount(node, "Ncontext_sparse", context.sparse.size()));
     GYRE_RETURN_IF_ERROR(CheckCount(node, "Ncontext_dense", context.dense.size()));
@@ -328,42 +325,14 @@ absl::StatusOr<Tensor> SplitsOf(const KernelContext& ctx, const std::vector<int6
   return dtype == DType::kInt64 ? SplitsAs<int64_t>(ctx, starts) : SplitsAs<int32_t>(ctx, starts);
 }
 
-// The context's outputs; returns how many there are.
-absl::StatusOr<int> SetContext(KernelContext& ctx, const SequenceAttrs& attrs, const Call& call) {
-  const Half& half = attrs.context;
-  GYRE_ASSIGN_OR_RETURN(const std::vector<Feature> all, FindAll(ctx, call.context, call.examples));
-  const auto num_sparse = static_cast<int>(half.sparse.size());
-  size_t at = 0;
-  for (int i = 0; i < num_sparse; ++i) {
-    const Column column(all, call.context, at++);
-    GYRE_ASSIGN_OR_RETURN(auto places, SparsePlaces(ctx, column, call.is_batch));
-    GYRE_ASSIGN_OR_RETURN(Tensor values, AllValues(ctx, column));
-    ctx.set_output(i, std::move(places.first));
-    ctx.set_output(num_sparse + i, std::move(values));
-    ctx.set_output(2 * num_sparse + i, std::move(places.second));
-  }
-  int output = 3 * num_sparse;
-  for (size_t i = 0; i < half.dense.size(); ++i) {
-    const Tensor& filler = ctx.input(call.first_default + static_cast<int>(i));
-    GYRE_ASSIGN_OR_RETURN(Tensor values, DenseValues(ctx, Column(all, call.context, at++),
-                                                     half.shapes[i], filler, call.is_batch));
-    ctx.set_output(output++, std::move(values));
-  }
-  const auto num_ragged = static_cast<int>(half.ragged.size());
-  for (int i = 0; i < num_ragged; ++i) {
-    const Column column(all, call.context, at++);
-    GYRE_ASSIGN_OR_RETURN(Tensor values, AllValues(ctx, column));
-    GYRE_ASSIGN_OR_RETURN(Tensor splits, RaggedSplits(ctx, column, half.splits[i]));
-    ctx.set_output(output + i, std::move(values));
-    ctx.set_output(output + num_ragged + i, std::move(splits));
-  }
-  return output + 2 * num_ragged;
-}
-
 template <Form kForm>
 absl::Status Parse(KernelContext& ctx, const SequenceAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const Call call, ReadCall<kForm>(ctx, attrs));
-  GYRE_ASSIGN_OR_RETURN(int output, SetContext(ctx, attrs, call));
+  GYRE_ASSIGN_OR_RETURN(int output, SetColumns(ctx, {.types = attrs.context,
+                                                     .wanted = call.context,
+                                                     .examples = call.examples,
+                                                     .first_default = call.first_default,
+                                                     .is_batch = call.is_batch}));
   const Half& half = attrs.lists;
   GYRE_ASSIGN_OR_RETURN(const std::vector<Steps> all, FindSteps(ctx, call, half.sparse.size()));
   const auto num_sparse = static_cast<int>(half.sparse.size());

@@ -60,7 +60,9 @@ template <typename Split>
 absl::Status SetStarts(const KernelContext& ctx, int input, int64_t size, CrossColumn& column) {
   GYRE_ASSIGN_OR_RETURN(const absl::Span<const Split> splits,
                         SplitsInput<Split>(ctx, input, size, "ragged_row_splits"));
-  column.starts.assign(splits.begin(), splits.end());
+  GYRE_ASSIGN_OR_RETURN(column.starts,
+                        RowStarts::Make(ctx, static_cast<int64_t>(splits.size()) - 1));
+  for (size_t i = 0; i < splits.size(); ++i) column.starts[static_cast<int64_t>(i)] = splits[i];
   return absl::OkStatus();
 }
 
@@ -102,22 +104,21 @@ absl::StatusOr<std::vector<CrossColumn>> Columns(const KernelContext& ctx,
 }
 
 template <typename Split>
-absl::StatusOr<Tensor> SplitsOf(const KernelContext& ctx, const std::vector<int64_t>& starts) {
-  if (starts.back() > std::numeric_limits<Split>::max())
+absl::StatusOr<Tensor> SplitsOf(const KernelContext& ctx, const RowStarts& starts) {
+  if (starts.total() > std::numeric_limits<Split>::max())
     return absl::InvalidArgumentError("there are more crosses than row splits can count");
-  GYRE_ASSIGN_OR_RETURN(
-      Tensor splits,
-      ctx.Allocate(DTypeOf<Split>, Shape::Vector(static_cast<int64_t>(starts.size()))));
+  GYRE_ASSIGN_OR_RETURN(Tensor splits,
+                        ctx.Allocate(DTypeOf<Split>, Shape::Vector(starts.rows() + 1)));
   Split* to = splits.mutable_values<Split>().data();
-  for (const int64_t start : starts) *to++ = static_cast<Split>(start);
+  for (const int64_t start : starts.all()) *to++ = static_cast<Split>(start);
   return splits;
 }
 
 absl::Status CrossRagged(KernelContext& ctx, const RaggedCrossAttrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(const std::vector<CrossColumn> columns, Columns(ctx, attrs));
   if (columns.empty()) return absl::InvalidArgumentError("there must be an input at least");
-  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, CrossStarts(ctx, columns));
-  GYRE_ASSIGN_OR_RETURN(Tensor values, CrossValues(ctx, columns, starts.back(),
+  GYRE_ASSIGN_OR_RETURN(const RowStarts starts, CrossStarts(ctx, columns));
+  GYRE_ASSIGN_OR_RETURN(Tensor values, CrossValues(ctx, columns, starts.total(),
                                                    attrs.is_hashed ? &attrs.hash : nullptr, "_X_"));
   GYRE_ASSIGN_OR_RETURN(Tensor splits, attrs.split_type == DType::kInt64
                                            ? SplitsOf<int64_t>(ctx, starts)

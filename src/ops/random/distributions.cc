@@ -2,50 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "ops/dispatch.h"
+#include "ops/random/uniform_bits.h"
 
 namespace gyre {
 namespace {
-
-// Numbers of [0, 1) from random bits: a mantissa under the exponent of 1, less 1.
-float UniformFloat(uint32_t bits) {
-  const uint32_t u = (uint32_t{127} << 23) | (bits & 0x7fffffu);
-  float value;
-  std::memcpy(&value, &u, sizeof(value));
-  return value - 1.0f;
-}
-
-double UniformDouble(uint32_t high, uint32_t low) {
-  const uint64_t u = (uint64_t{1023} << 52) | (static_cast<uint64_t>(high & 0xfffffu) << 32) | low;
-  double value;
-  std::memcpy(&value, &u, sizeof(value));
-  return value - 1.0;
-}
-
-template <typename T>
-T UniformOf(uint32_t bits) {
-  if constexpr (std::is_same_v<T, float>) {
-    return UniformFloat(bits);
-  } else {
-    T value;
-    value.bits = static_cast<uint16_t>(std::is_same_v<T, Half> ? (15 << 10) | (bits & 0x3ffu)
-                                                               : (127 << 7) | (bits & 0x7fu));
-    return T(static_cast<float>(value) - 1.0f);
-  }
-}
-
-// Two independent normal numbers from two uniform ones (Box and Muller, 1958).
-template <typename F>
-void BoxMuller(F u1, F u2, F* first, F* second) {
-  constexpr F kEpsilon = static_cast<F>(1.0e-7);  // keeps the logarithm finite
-  const F radius = std::sqrt(F{-2} * std::log(std::max(u1, kEpsilon)));
-  const F angle = static_cast<F>(2 * M_PI * u2);  // the peer rounds the product, not the factors
-  *first = std::sin(angle) * radius;
-  *second = std::cos(angle) * radius;
-}
 
 // A distribution of T draws groups of kGroup elements, group g from the generator skipped by g *
 // kSkip blocks.
@@ -73,11 +36,11 @@ struct Normal {
   void operator()(Philox generator, T* out) const {
     const Philox::Block bits = generator.Current();
     if constexpr (std::is_same_v<T, double>) {
-      BoxMuller(UniformDouble(bits[0], bits[1]), UniformDouble(bits[2], bits[3]), &out[0], &out[1]);
+      BoxMuller(UniformDouble(bits[0], bits[1]), UniformDouble(bits[2], bits[3]), out);
     } else {
       for (int i = 0; i < kGroup; i += 2) {
         float pair[2];
-        BoxMuller(UniformFloat(bits[i]), UniformFloat(bits[i + 1]), &pair[0], &pair[1]);
+        BoxMuller(UniformFloat(bits[i]), UniformFloat(bits[i + 1]), pair);
         out[i] = static_cast<T>(pair[0]);
         out[i + 1] = static_cast<T>(pair[1]);
       }
@@ -100,12 +63,11 @@ struct TruncatedNormal {
       F drawn[4];
       int n = 2;
       if constexpr (std::is_same_v<T, double>) {
-        BoxMuller(UniformDouble(bits[0], bits[1]), UniformDouble(bits[2], bits[3]), &drawn[0],
-                  &drawn[1]);
+        BoxMuller(UniformDouble(bits[0], bits[1]), UniformDouble(bits[2], bits[3]), drawn);
       } else {
         n = 4;
-        BoxMuller(UniformFloat(bits[0]), UniformFloat(bits[1]), &drawn[0], &drawn[1]);
-        BoxMuller(UniformFloat(bits[2]), UniformFloat(bits[3]), &drawn[2], &drawn[3]);
+        BoxMuller(UniformFloat(bits[0]), UniformFloat(bits[1]), drawn);
+        BoxMuller(UniformFloat(bits[2]), UniformFloat(bits[3]), drawn + 2);
       }
       for (int i = 0; i < n; ++i) {
         if (!(std::fabs(drawn[i]) < F{2})) continue;

@@ -2,11 +2,10 @@
 // them. A value type; not thread-safe.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "ops/random/philox.h"
+#include "ops/random/uniform_bits.h"
 
 namespace gyre {
 
@@ -26,20 +25,11 @@ class Draws {
     return low | static_cast<uint64_t>(Bits()) << 32;
   }
 
-  // In [0, 1): a mantissa under the exponent of 1, less 1.
-  float Float() {
-    const uint32_t u = (uint32_t{127} << 23) | (Bits() & 0x7fffffu);
-    float value;
-    std::memcpy(&value, &u, sizeof(value));
-    return value - 1.0f;
-  }
+  // In [0, 1).
+  float Float() { return UniformFloat(Bits()); }
   double Double() {
     const uint32_t high = Bits(), low = Bits();
-    const uint64_t u =
-        (uint64_t{1023} << 52) | (static_cast<uint64_t>(high & 0xfffffu) << 32) | low;
-    double value;
-    std::memcpy(&value, &u, sizeof(value));
-    return value - 1.0;
+    return UniformDouble(high, low);
   }
 
   // In [0, n): none is likelier than another. Requirement: n > 0.

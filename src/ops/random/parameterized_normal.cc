@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +15,7 @@
 #include "ops/dispatch.h"
 #include "ops/first_error.h"
 #include "ops/random/seeding.h"
+#include "ops/random/uniform_bits.h"
 #include "ops/registry.h"
 
 namespace gyre {
@@ -36,50 +36,24 @@ struct Blocks {
     const Philox::Block bits = generator.Next();
     for (int i = 0; i < kSize; ++i) {
       if constexpr (std::is_same_v<T, double>) {
-        out[i] = DoubleOf(bits[2 * i], bits[2 * i + 1]);
-      } else if constexpr (std::is_same_v<T, float>) {
-        out[i] = FloatOf(bits[i]);
+        out[i] = UniformDouble(bits[2 * i], bits[2 * i + 1]);
       } else {
-        T value;
-        value.bits =
-            static_cast<uint16_t>(std::is_same_v<T, Half> ? (15 << 10) | (bits[i] & 0x3ffu)
-                                                          : (127 << 7) | (bits[i] & 0x7fu));
-        out[i] = static_cast<float>(value) - 1.0F;
+        out[i] = static_cast<float>(UniformOf<T>(bits[i]));
       }
     }
   }
   void Normal(F* out) {
     const Philox::Block bits = generator.Next();
     if constexpr (std::is_same_v<T, double>) {
-      BoxMuller(DoubleOf(bits[0], bits[1]), DoubleOf(bits[2], bits[3]), out);
+      BoxMuller(UniformDouble(bits[0], bits[1]), UniformDouble(bits[2], bits[3]), out);
     } else {
-      for (int i = 0; i < kSize; i += 2) BoxMuller(FloatOf(bits[i]), FloatOf(bits[i + 1]), out + i);
+      for (int i = 0; i < kSize; i += 2)
+        BoxMuller(UniformFloat(bits[i]), UniformFloat(bits[i + 1]), out + i);
     }
+    for (int i = 0; i < kSize; ++i) out[i] = Round(out[i]);
   }
 
   Philox generator;
-
- private:
-  static float FloatOf(uint32_t bits) {
-    const uint32_t u = (uint32_t{127} << 23) | (bits & 0x7fffffu);
-    float value;
-    std::memcpy(&value, &u, sizeof(value));
-    return value - 1.0F;
-  }
-  static double DoubleOf(uint32_t high, uint32_t low) {
-    const uint64_t u =
-        (uint64_t{1023} << 52) | (static_cast<uint64_t>(high & 0xfffffu) << 32) | low;
-    double value;
-    std::memcpy(&value, &u, sizeof(value));
-    return value - 1.0;
-  }
-  static void BoxMuller(F u1, F u2, F* out) {
-    constexpr F kEpsilon = static_cast<F>(1.0e-7);  // keeps the logarithm finite
-    const F radius = std::sqrt(F{-2} * std::log(std::max(u1, kEpsilon)));
-    const F angle = static_cast<F>(2 * M_PI * u2);
-    out[0] = Round(std::sin(angle) * radius);
-    out[1] = Round(std::cos(angle) * radius);
-  }
 };
 
 // One distribution.

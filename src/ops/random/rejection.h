@@ -5,11 +5,10 @@
 // split anywhere. A block is two doubles, of which the second is taken first.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "ops/random/philox.h"
+#include "ops/random/uniform_bits.h"
 
 namespace gyre::rejection {
 
@@ -23,8 +22,8 @@ class Source {
   double Uniform() {
     if (uniforms_ == 0) {
       const Philox::Block bits = generator_.Next();
-      uniform_[0] = DoubleOf(bits[0], bits[1]);
-      uniform_[1] = DoubleOf(bits[2], bits[3]);
+      uniform_[0] = UniformDouble(bits[0], bits[1]);
+      uniform_[1] = UniformDouble(bits[2], bits[3]);
       uniforms_ = 2;
     }
     return uniform_[--uniforms_];
@@ -33,26 +32,13 @@ class Source {
   double Normal() {
     if (normals_ == 0) {
       const Philox::Block bits = generator_.Next();
-      constexpr double kEpsilon = 1.0e-7;  // keeps the logarithm finite
-      const double u1 = DoubleOf(bits[0], bits[1]), u2 = DoubleOf(bits[2], bits[3]);
-      const double radius = std::sqrt(-2.0 * std::log(u1 < kEpsilon ? kEpsilon : u1));
-      const double angle = 2 * M_PI * u2;
-      normal_[0] = std::sin(angle) * radius;
-      normal_[1] = std::cos(angle) * radius;
+      BoxMuller(UniformDouble(bits[0], bits[1]), UniformDouble(bits[2], bits[3]), normal_);
       normals_ = 2;
     }
     return normal_[--normals_];
   }
 
  private:
-  static double DoubleOf(uint32_t high, uint32_t low) {
-    const uint64_t u =
-        (uint64_t{1023} << 52) | (static_cast<uint64_t>(high & 0xfffffu) << 32) | low;
-    double value;
-    std::memcpy(&value, &u, sizeof(value));
-    return value - 1.0;
-  }
-
   Philox generator_;
   double uniform_[2] = {}, normal_[2] = {};
   int uniforms_ = 0, normals_ = 0;

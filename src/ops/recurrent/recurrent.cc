@@ -43,9 +43,12 @@ absl::Status ForRows(const KernelContext& ctx, int64_t rows, int64_t row_size,
 bool OnlyThese(GradientContext& g, std::initializer_list<int> known) {
   for (int i = 0; i < g.num_outputs(); ++i) {
     if (!g.has_grad(i) || std::find(known.begin(), known.end(), i) != known.end()) continue;
+    std::string names;
+    for (const int k : known)
+      absl::StrAppend(&names, names.empty() ? "'" : "', '", g.node().op->outputs[k].name);
     g.Fail(absl::UnimplementedError(
-        absl::StrCat("the gradient of ", g.node().op_name, " through its output '",
-                     g.node().op->outputs[i].name, "' is not to be had, but through its state")));
+        absl::StrCat(g.node().op_name, " has no gradient through its output '",
+                     g.node().op->outputs[i].name, "', only through ", names, "'")));
     return false;
   }
   return true;

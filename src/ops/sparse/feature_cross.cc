@@ -46,15 +46,14 @@ uint64_t NumberOf(const CrossHash& hash, const CrossColumn& column, int64_t plac
 template <typename Visit>
 absl::Status ForCombinations(const KernelContext& ctx, absl::Span<const CrossColumn> columns,
                              const Visit& visit) {
-  if (columns.empty()) return absl::OkStatus();
   const size_t width = columns.size();
   std::vector<int64_t> places(width);
   int64_t done = 0;
-  for (int64_t row = 0; row < columns[0].rows(); ++row) {
+  for (int64_t row = 0; row < columns[0].starts.rows(); ++row) {
     bool has_next = true;
     for (size_t c = 0; c < width; ++c) {
       places[c] = columns[c].starts[row];
-      has_next &= columns[c].count(row) > 0;
+      has_next &= columns[c].starts.count(row) > 0;
     }
     if (row % 1024 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     while (has_next) {
@@ -72,6 +71,16 @@ absl::Status ForCombinations(const KernelContext& ctx, absl::Span<const CrossCol
 }
 
 }  // namespace
+
+absl::StatusOr<RowStarts> RowStarts::Make(const KernelContext& ctx, int64_t rows) {
+  const std::optional<int64_t> size = CheckedAdd(rows, 1);
+  if (!size) return absl::InvalidArgumentError(absl::StrCat("there are ", rows, " rows, too many"));
+  RowStarts starts;
+  GYRE_ASSIGN_OR_RETURN(starts.owner_, ctx.AllocateZeros(DType::kInt64, Shape::Vector(*size)));
+  starts.data_ = starts.owner_.mutable_values<int64_t>().data();
+  starts.rows_ = rows;
+  return starts;
+}
 
 CrossColumn FeaturesOf(const Tensor& values) {
   CrossColumn column;
@@ -91,9 +100,11 @@ absl::StatusOr<CrossColumn> DenseColumnAt(const KernelContext& ctx, int input) {
   }
   CrossColumn column = FeaturesOf(t);
   column.is_dense = true;
-  GYRE_ASSIGN_OR_RETURN(const Tensor counted, ctx.Allocate(DType::kInt64, Shape::Vector(t.dim(0))));
-  column.starts.resize(static_cast<size_t>(t.dim(0)) + 1);
-  for (int64_t row = 0; row <= t.dim(0); ++row) column.starts[row] = row * t.dim(1);
+  GYRE_ASSIGN_OR_RETURN(column.starts, RowStarts::Make(ctx, t.dim(0)));
+  for (int64_t row = 0; row <= t.dim(0); ++row) {
+    if (row % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    column.starts[row] = row * t.dim(1);
+  }
   return column;
 }
 
@@ -107,9 +118,7 @@ absl::StatusOr<CrossColumn> SparseColumnAt(const KernelContext& ctx, int indices
   }
   CrossColumn column = FeaturesOf(ctx.input(values));
   const int64_t rows = sparse.shape[0];
-  // The charge of the starts: they are as many as the shape says, which the bytes do not bound.
-  GYRE_ASSIGN_OR_RETURN(const Tensor counted, ctx.Allocate(DType::kInt64, Shape::Vector(rows)));
-  column.starts.assign(static_cast<size_t>(rows) + 1, 0);
+  GYRE_ASSIGN_OR_RETURN(column.starts, RowStarts::Make(ctx, rows));
   int64_t last = 0;
   for (int64_t i = 0; i < sparse.n; ++i) {
     if (i % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -142,24 +151,23 @@ int64_t CrossHash::Bucket(absl::Span<const CrossColumn> columns,
   return static_cast<int64_t>(result % buckets);
 }
 
-absl::StatusOr<std::vector<int64_t>> CrossStarts(const KernelContext& ctx,
-                                                 absl::Span<const CrossColumn> columns) {
-  if (columns.empty()) return std::vector<int64_t>{0};
-  const int64_t rows = columns[0].rows();
+absl::StatusOr<RowStarts> CrossStarts(const KernelContext& ctx,
+                                      absl::Span<const CrossColumn> columns) {
+  const int64_t rows = columns[0].starts.rows();
   for (const CrossColumn& column : columns) {
-    if (column.rows() == rows) continue;
+    if (column.starts.rows() == rows) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "all inputs must have equally many rows, but have ", rows, " and ", column.rows()));
+        "all inputs must have equally many rows, but have ", rows, " and ", column.starts.rows()));
   }
-  std::vector<int64_t> starts(static_cast<size_t>(rows) + 1, 0);
+  GYRE_ASSIGN_OR_RETURN(RowStarts starts, RowStarts::Make(ctx, rows));
   for (int64_t row = 0; row < rows; ++row) {
     if (row % 4096 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
     std::optional<int64_t> count = 1;
     for (const CrossColumn& column : columns) {
-      if (column.count(row) == 0) count = 0;
+      if (column.starts.count(row) == 0) count = 0;
     }
     for (const CrossColumn& column : columns) {
-      if (count && *count > 0) count = CheckedMul(*count, column.count(row));
+      if (count && *count > 0) count = CheckedMul(*count, column.starts.count(row));
     }
     const std::optional<int64_t> end =
         count ? CheckedAdd(starts[row], *count) : std::optional<int64_t>();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,16 +14,34 @@
 
 namespace gyre {
 
+// Where the features, or crosses, of each row begin, and behind the last row where they end.
+// Charged to the run's budget: shapes may say any number of rows.
+class RowStarts {
+ public:
+  RowStarts() = default;
+  // Zeros.
+  static absl::StatusOr<RowStarts> Make(const KernelContext& ctx, int64_t rows);
+
+  int64_t rows() const { return rows_; }
+  int64_t operator[](int64_t row) const { return data_[row]; }
+  int64_t& operator[](int64_t row) { return data_[row]; }
+  int64_t count(int64_t row) const { return data_[row + 1] - data_[row]; }
+  int64_t total() const { return data_[rows_]; }
+  absl::Span<const int64_t> all() const { return {data_, static_cast<size_t>(rows_) + 1}; }
+
+ private:
+  Tensor owner_;
+  int64_t* data_ = nullptr;
+  int64_t rows_ = 0;
+};
+
 // The features of one column: texts or integers, of which row b has those from starts[b] on before
 // starts[b + 1].
 struct CrossColumn {
   const std::string* texts = nullptr;  // null: `numbers`
   const int64_t* numbers = nullptr;
-  std::vector<int64_t> starts;
+  RowStarts starts;
   bool is_dense = false;
-
-  int64_t rows() const { return static_cast<int64_t>(starts.size()) - 1; }
-  int64_t count(int64_t row) const { return starts[row + 1] - starts[row]; }
 };
 
 // The column of a matrix, and of a sparse matrix whose parts stand at these inputs.
@@ -47,10 +64,10 @@ struct CrossHash {
   int64_t Bucket(absl::Span<const CrossColumn> columns, absl::Span<const int64_t> places) const;
 };
 
-// Where the combinations of each row begin, and behind the last one how many there are.
-// INVALID_ARGUMENT where columns have different numbers of rows, or there are too many.
-absl::StatusOr<std::vector<int64_t>> CrossStarts(const KernelContext& ctx,
-                                                 absl::Span<const CrossColumn> columns);
+// Of the combinations. INVALID_ARGUMENT where columns have different numbers of rows, or there are
+// too many. Requirement: there is a column.
+absl::StatusOr<RowStarts> CrossStarts(const KernelContext& ctx,
+                                      absl::Span<const CrossColumn> columns);
 
 // All combinations, in order, as a vector of int64 (by `hash`) or of strings (hash is null: joined
 // by `separator`).

@@ -42,14 +42,14 @@ absl::Status Cross(KernelContext& ctx, const CrossInputs& inputs, const CrossHas
     columns.push_back(std::move(column));
   }
   if (columns.empty()) return absl::InvalidArgumentError("there must be an input at least");
-  GYRE_ASSIGN_OR_RETURN(const std::vector<int64_t> starts, CrossStarts(ctx, columns));
-  const auto rows = static_cast<int64_t>(starts.size()) - 1;
-  GYRE_ASSIGN_OR_RETURN(Tensor values, CrossValues(ctx, columns, starts.back(), hash, separator));
-  GYRE_ASSIGN_OR_RETURN(Tensor indices, NewIndices(ctx, starts.back(), 2));
+  GYRE_ASSIGN_OR_RETURN(const RowStarts starts, CrossStarts(ctx, columns));
+  GYRE_ASSIGN_OR_RETURN(Tensor values, CrossValues(ctx, columns, starts.total(), hash, separator));
+  GYRE_ASSIGN_OR_RETURN(Tensor indices, NewIndices(ctx, starts.total(), 2));
   int64_t* index = indices.mutable_values<int64_t>().data();
   int64_t longest = 0;
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t count = starts[row + 1] - starts[row];
+  for (int64_t row = 0; row < starts.rows(); ++row) {
+    if (row % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
+    const int64_t count = starts.count(row);
     longest = std::max(longest, count);
     for (int64_t i = 0; i < count; ++i) {
       if (i % 8192 == 0) GYRE_RETURN_IF_ERROR(ctx.Poll());
@@ -57,7 +57,7 @@ absl::Status Cross(KernelContext& ctx, const CrossInputs& inputs, const CrossHas
       *index++ = i;
     }
   }
-  GYRE_ASSIGN_OR_RETURN(Tensor shape, ShapeVector(ctx, {rows, longest}));
+  GYRE_ASSIGN_OR_RETURN(Tensor shape, ShapeVector(ctx, {starts.rows(), longest}));
   ctx.set_output(0, std::move(indices));
   ctx.set_output(1, std::move(values));
   ctx.set_output(2, std::move(shape));

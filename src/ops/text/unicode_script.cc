@@ -1,6 +1,4 @@
 // UnicodeScript: the script of each character, by ICU.
-#include <atomic>
-
 #include "absl/strings/str_cat.h"
 #include "ir/shape_context.h"
 #include "ops/codec/library.h"
@@ -12,22 +10,27 @@ namespace {
 // ICU's uscript_getScript, whose name and library carry the version.
 using GetScript = int (*)(int32_t code, int* error);
 
+// Of this version of ICU.
+absl::StatusOr<GetScript> OpenVersion(int version) {
+  const std::string file = absl::StrCat("libicuuc.so.", version);
+  GYRE_ASSIGN_OR_RETURN(void* const library,
+                        codec::OpenLibrary(file.c_str(), absl::StrCat("libicu", version)));
+  void* function = nullptr;
+  const std::string name = absl::StrCat("uscript_getScript_", version);
+  if (!codec::FindFunction(library, name.c_str(), &function))
+    return absl::FailedPreconditionError(absl::StrCat(file, " has no ", name));
+  return reinterpret_cast<GetScript>(function);
+}
+
+// That of Debian 12 if it is there, else the newest.
 absl::StatusOr<GetScript> OpenIcu() {
-  absl::Status first;
-  for (const int version : {72, 76, 74, 73, 71, 70, 67}) {
-    const std::string file = absl::StrCat("libicuuc.so.", version);
-    const absl::StatusOr<void*> library =
-        codec::OpenLibrary(file.c_str(), absl::StrCat("libicu", version));
-    if (!library.ok()) {
-      if (first.ok()) first = library.status();
-      continue;
-    }
-    void* function = nullptr;
-    const std::string name = absl::StrCat("uscript_getScript_", version);
-    if (codec::FindFunction(*library, name.c_str(), &function))
-      return reinterpret_cast<GetScript>(function);
+  constexpr int kUsual = 72, kNewest = 90, kOldest = 60;
+  absl::StatusOr<GetScript> usual = OpenVersion(kUsual);
+  if (usual.ok()) return usual;
+  for (int version = kNewest; version >= kOldest; --version) {
+    if (absl::StatusOr<GetScript> other = OpenVersion(version); other.ok()) return other;
   }
-  return first.ok() ? absl::FailedPreconditionError("ICU has no uscript_getScript") : first;
+  return usual.status();
 }
 
 absl::StatusOr<GetScript> TheIcu() {

@@ -4,24 +4,18 @@
 #include <string>
 
 #include "bundle/reader.h"
-#include "front/import_program.h"
 #include "gyre/core/saved_model.h"
-#include "python/arrays/convert.h"
 #include "python/arrays/items.h"
 #include "python/dtype.h"
 #include "python/execute.h"
-#include "python/graph.h"
-#include "python/lines.h"
+#include "python/files/import_graph.h"
 #include "python/python.h"
 #include "python/settings.h"
 #include "python/tensor.h"
-#include "python/tracing/body.h"
 #include "session/checkpoint_source.h"
 
 namespace gyre::python {
 namespace {
-
-const std::source_location kNowhere;
 
 // Runs of it take no GIL.
 struct PyModel {
@@ -153,22 +147,6 @@ PyModel LoadModel(nb::handle path, nb::handle tags) {
   return {ValueOf(std::move(model))};
 }
 
-// Adds what `outputs` need to the current graph; `inputs`: {name: tensor to be used instead}.
-nb::list ImportModel(const PyModel& self, nb::handle outputs, nb::handle inputs) {
-  const auto graph = RequireGraph("a model");
-  std::vector<std::string> names;
-  for (const nb::handle output : nb::iter(outputs)) names.emplace_back(TextOf(output, "an output"));
-  ImportInputs replaced;
-  const nb::dict entries = ItemsOfDict(inputs, "inputs");
-  for (const auto& [name, value] : entries) {
-    const nb::object tensor = Convert(value);
-    replaced.emplace_back(TextOf(name, "a name"), Operand(ValueIn(*graph, tensor), kNowhere));
-  }
-  return WrapAll(gyre::internal::ImportRaised(self.model->session().shared_program(), names,
-                                              replaced, kNowhere),
-                 graph);
-}
-
 // A checkpoint's index. Immutable.
 struct PyBundle {
   std::shared_ptr<const BundleReader> reader;
@@ -241,7 +219,12 @@ void BindModels(nb::module_& m) {
       .def("variables", &Variables)
       .def("assets", &AssetsOf)
       .def("resources", &Resources)
-      .def("import_graph", &ImportModel, nb::arg("outputs"), nb::arg("inputs"))
+      .def(
+          "import_graph",
+          [](const PyModel& self, nb::handle outputs, nb::handle inputs) {
+            return ImportIntoGraph(self.model->session().shared_program(), outputs, inputs);
+          },
+          nb::arg("outputs"), nb::arg("inputs"))
       .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"))
       .def("assign_variables", &AssignVariables, nb::arg("values"))
       .def("save", &SaveModel, nb::arg("path"));

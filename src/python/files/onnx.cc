@@ -2,23 +2,16 @@
 #include <memory>
 #include <string>
 
-#include "front/import_program.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
-#include "python/arrays/convert.h"
-#include "python/arrays/items.h"
 #include "python/dtype.h"
 #include "python/execute.h"
-#include "python/graph.h"
-#include "python/lines.h"
+#include "python/files/import_graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
-#include "python/tracing/body.h"
 
 namespace gyre::python {
 namespace {
-
-const std::source_location kNowhere;
 
 // Immutable.
 struct PyOnnxModel {
@@ -57,22 +50,6 @@ nb::list Initializers(const PyOnnxModel& self) {
   return result;
 }
 
-// Adds what `outputs` need to the current graph; `inputs`: {endpoint: tensor to be used instead}.
-nb::list ImportGraph(const PyOnnxModel& self, nb::handle outputs, nb::handle inputs) {
-  const auto graph = RequireGraph("a model");
-  std::vector<std::string> names;
-  for (const nb::handle output : nb::iter(outputs)) names.emplace_back(TextOf(output, "an output"));
-  ImportInputs replaced;
-  const nb::dict entries = ItemsOfDict(inputs, "inputs");
-  for (const auto& [name, value] : entries) {
-    const nb::object tensor = Convert(value);
-    replaced.emplace_back(TextOf(name, "a name"), Operand(ValueIn(*graph, tensor), kNowhere));
-  }
-  UseLineProvider();
-  return WrapAll(gyre::internal::ImportRaised(self.model->program, names, replaced, kNowhere),
-                 graph);
-}
-
 }  // namespace
 
 void BindOnnx(nb::module_& m) {
@@ -80,7 +57,12 @@ void BindOnnx(nb::module_& m) {
       .def("inputs", [](const PyOnnxModel& self) { return Described(self.model->inputs); })
       .def("outputs", [](const PyOnnxModel& self) { return Described(self.model->outputs); })
       .def("initializers", &Initializers)
-      .def("import_graph", &ImportGraph, nb::arg("outputs"), nb::arg("inputs"));
+      .def(
+          "import_graph",
+          [](const PyOnnxModel& self, nb::handle outputs, nb::handle inputs) {
+            return ImportIntoGraph(self.model->program, outputs, inputs);
+          },
+          nb::arg("outputs"), nb::arg("inputs"));
   m.def("load_onnx", &LoadOnnx, nb::arg("path"));
 }
 

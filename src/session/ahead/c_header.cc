@@ -1,9 +1,9 @@
 #include "session/ahead/c_header.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/hash_map.h"
@@ -11,19 +11,23 @@
 namespace gyre::ahead {
 namespace {
 
-// Of C and C++, as far as somebody might call a node so.
-constexpr absl::string_view kKeywords[] = {
-    "and",       "auto",    "bool",      "break",    "case",    "catch",    "char",     "class",
-    "const",     "default", "delete",    "do",       "double",  "else",     "enum",     "explicit",
-    "extern",    "false",   "float",     "for",      "friend",  "goto",     "if",       "inline",
-    "int",       "long",    "namespace", "new",      "not",     "operator", "or",       "private",
-    "protected", "public",  "register",  "restrict", "return",  "short",    "signed",   "sizeof",
-    "static",    "struct",  "switch",    "template", "this",    "throw",    "true",     "try",
-    "typedef",   "union",   "unsigned",  "using",    "virtual", "void",     "volatile", "while",
-    "xor"};
+// Words of C and C++ that name nothing else; what the header itself uses; macros that compilers
+// define.
+constexpr absl::string_view kKeywords =
+    " "
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+    "char32_t char8_t class co_await co_return co_yield compl concept const const_cast "
+    "consteval constexpr constinit continue decltype default delete do double dynamic_cast "
+    "else enum explicit export extern false float for friend goto if inline int long mutable "
+    "namespace new noexcept not not_eq nullptr operator or or_eq private protected public "
+    "register reinterpret_cast requires restrict return short signed sizeof static "
+    "static_assert static_cast struct switch template this thread_local throw true try "
+    "typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while "
+    "xor xor_eq int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t linux unix "
+    "NULL ";
 
 bool IsKeyword(absl::string_view word) {
-  return std::find(std::begin(kKeywords), std::end(kKeywords), word) != std::end(kKeywords);
+  return absl::StrContains(kKeywords, absl::StrCat(" ", word, " "));
 }
 
 // A name of C for each member, in their order: letters, digits and _, each once.
@@ -42,7 +46,7 @@ std::vector<std::string> NamesInC(const std::vector<Member>& members) {
 
 // What stands in a comment must not end it.
 std::string InComment(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"*/", "* /"}, {"\n", " "}});
+  return absl::StrReplaceAll(text, {{"*/", "* /"}, {"/*", "/ *"}, {"\n", " "}});
 }
 std::string InQuotes(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", " "}, {"?", "\\?"}});

@@ -1,5 +1,7 @@
 #include "session/ahead/compile.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -7,7 +9,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "analysis/order.h"
+#include "analysis/refusals.h"
 #include "base/fork.h"
 #include "base/status.h"
 #include "compiled/library.h"
@@ -24,14 +28,29 @@ namespace {
 
 constexpr int64_t kMostStackBytes = int64_t{1} << 30;
 
+// Functions of the C library cannot be replaced by one of another kind.
+bool IsOfTheCLibrary(const std::string& name) {
+  if (name == "main") return true;
+  void* const library = dlopen("libm.so.6", RTLD_LAZY);  // and libc, which it needs
+  return library != nullptr && dlsym(library, name.c_str()) != nullptr;
+}
+
 absl::Status CheckOptions(const AheadOptions& options) {
   if (!ahead::IsIdentifier(options.name)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", options.name,
+        "' cannot name a function in C: a name is letters, digits and _, begins with no digit, "
+        "and is no keyword; give another (gyre compile --name)"));
+  }
+  if (IsOfTheCLibrary(options.name)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", options.name, "' is no name for a function in C"));
+        absl::StrCat("'", options.name,
+                     "' is a function that C programs have already: give another name (gyre "
+                     "compile --name)"));
   }
   if (options.stack_bytes < 0 || options.stack_bytes > kMostStackBytes) {
     return absl::InvalidArgumentError(absl::StrCat("a stack of ", options.stack_bytes,
-                                                   " bytes: 0 to ", kMostStackBytes, " will do"));
+                                                   " bytes: it must have 0 to ", kMostStackBytes));
   }
   return absl::OkStatus();
 }
@@ -41,6 +60,8 @@ struct Value {
   std::string name;
   DType dtype = DType::kInvalid;
   Shape shape;
+  bool is_read = true;  // of a feed: something is computed of it, or it is fetched
+  bool is_fed = false;  // of a fetch
 };
 
 absl::Status InTheWay(absl::string_view why) {
@@ -89,11 +110,24 @@ absl::StatusOr<Function> AsFunction(const Staged& staged, absl::string_view name
   return f.Build();
 }
 
+// NOT_FOUND where an op that is needed, or a function that it calls, is not there.
+absl::Status CheckNodes(const Staged& asked) {
+  const Function& main = asked.program->main();
+  const std::vector<bool> needed = NeededNodes(main, asked.signature);
+  for (const Node& node : main.nodes) {
+    if (!needed[node.id]) continue;
+    if (node.op == nullptr) return UnregisteredOp(node);
+    GYRE_RETURN_IF_ERROR(CheckCallees(*asked.program, node));
+  }
+  return absl::OkStatus();
+}
+
 // A program with one structured node: it calls what `staged` asks for.
 struct Whole {
   std::shared_ptr<const Program> program;
   NodeId node = -1;
   std::vector<Endpoint> feeds;
+  std::string function;  // that is called
 };
 
 absl::StatusOr<Whole> MakeWhole(const Staged& staged, const std::vector<Value>& inputs,
@@ -122,23 +156,23 @@ absl::StatusOr<Whole> MakeWhole(const Staged& staged, const std::vector<Value>& 
                                   {"branches", std::vector<FunctionRef>{{name, nullptr}}}}));
   ProgramBuilder builder(*staged.program);
   builder.SetFunction(std::move(function)).SetMain(main.Build());
+  whole.function = std::move(name);
   whole.program = builder.Build();
   return whole;
 }
 
-// Structures whose members follow each other as C lays them out.
-std::vector<compiled::ObjectMember> Lay(const compiled::Region& region, uint32_t first,
-                                        const std::vector<Value>& values,
+// Structures whose members follow each other as C lays them out. What nobody reads has no cell.
+std::vector<compiled::ObjectMember> Lay(uint32_t first, const std::vector<Value>& values,
                                         ahead::Structure& structure) {
   std::vector<compiled::ObjectMember> members;
   size_t end = 0, align = 1;
   for (uint32_t i = 0; i < values.size(); ++i) {
-    const compiled::Cell& cell = region.cells[first + i];
-    end = (end + cell.element_bytes - 1) / cell.element_bytes * cell.element_bytes;
-    align = std::max<size_t>(align, cell.element_bytes);
-    members.push_back({first + i, static_cast<uint32_t>(end)});
+    const size_t size = DTypeSize(values[i].dtype);
+    end = (end + size - 1) / size * size;
+    align = std::max(align, size);
+    if (values[i].is_read) members.push_back({first + i, static_cast<uint32_t>(end)});
     structure.members.push_back({values[i].name, values[i].dtype, values[i].shape});
-    end += cell.bytes();
+    end += size * static_cast<size_t>(values[i].shape.num_elements());
   }
   structure.bytes = (end + align - 1) / align * align;
   return members;
@@ -155,6 +189,7 @@ class AheadCompiler {
       : asked_(asked), options_(options) {}
 
   absl::StatusOr<CompiledAhead> Compile() {
+    GYRE_RETURN_IF_ERROR(CheckNodes(asked_));
     SessionOptions session;
     session.form = ProgramForm::kOptimized;
     GYRE_ASSIGN_OR_RETURN(const Staged staged, ToForm(asked_, session));
@@ -166,7 +201,9 @@ class AheadCompiler {
     const Function& main = whole.program->main();
     const std::shared_ptr<const sequential::RegisterLoop> loop =
         sequential::CompileLoop(facts, main, main.node(whole.node), &why);
-    if (loop == nullptr) return InTheWay(why);
+    // The function that is asked for is not one of the user's.
+    if (loop == nullptr)
+      return InTheWay(absl::StrReplaceAll(why, {{absl::StrCat(" in @", whole.function), ""}}));
     const auto native = std::make_shared<sequential::NativeLoop>();
     if (!native->MakeRegion(*loop))
       return InTheWay("what decides where a loop or a call goes is no scalar");
@@ -194,9 +231,10 @@ class AheadCompiler {
               absl::StrCat(value.name, ", which is ", what,
                            ", is of a shape that is not known before it runs: code that is "
                            "compiled ahead of time has to know it");
-          // What is fed can be given one.
-          return &values == &inputs_ ? absl::InvalidArgumentError(why)
-                                     : absl::UnimplementedError(why);
+          if (&values != &inputs_) return absl::UnimplementedError(why);
+          return absl::InvalidArgumentError(absl::StrCat(
+              why,
+              "; the attribute shape of its Placeholder can say it: shape=(2,3), or shape=()"));
         }
         if (ahead::TypeInC(value.dtype).empty()) {
           return absl::UnimplementedError(
@@ -212,10 +250,28 @@ class AheadCompiler {
       return absl::OkStatus();
     };
     GYRE_RETURN_IF_ERROR(find(asked_.signature.feeds, staged.signature.feeds, "fed", inputs_));
-    return find(asked_.signature.fetches, staged.signature.fetches, "fetched", outputs_);
+    GYRE_RETURN_IF_ERROR(
+        find(asked_.signature.fetches, staged.signature.fetches, "fetched", outputs_));
+    FindReaders(staged);
+    return absl::OkStatus();
   }
 
-  // Everything that goes in and out must be a cell of the size that it has.
+  void FindReaders(const Staged& staged) {
+    const RunSignature& signature = staged.signature;
+    HashSet<Endpoint> read(signature.fetches.begin(), signature.fetches.end());
+    const Function& main = staged.program->main();
+    const std::vector<bool> needed = NeededNodes(main, signature);
+    for (const Node& node : main.nodes)
+      if (needed[node.id]) read.insert(node.inputs.begin(), node.inputs.end());
+    const HashSet<Endpoint> fed(signature.feeds.begin(), signature.feeds.end());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      inputs_[i].is_read = read.contains(signature.feeds[i]);
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      outputs_[i].is_fed = fed.contains(signature.fetches[i]);
+  }
+
+  // Everything that goes in, and is read, and that comes out must be a cell of the size that it
+  // has.
   absl::Status CheckCells(const compiled::Region& region) const {
     const auto check = [&](uint32_t reg, const Value& value) -> absl::Status {
       const compiled::Cell& cell = region.cells[reg];
@@ -223,12 +279,15 @@ class AheadCompiler {
           cell.elements == value.shape.num_elements())
         return absl::OkStatus();
       return InTheWay(absl::StrCat(value.name, " of shape ", value.shape.ToString(),
-                                   " is not small, or it is used as a whole by what is not"));
+                                   value.is_fed
+                                       ? " is fetched as it is fed: nothing is computed of it"
+                                       : " is not small, or it is used as a whole by what is not"));
     };
     for (size_t i = 0; i < outputs_.size(); ++i)
       GYRE_RETURN_IF_ERROR(check(static_cast<uint32_t>(i), outputs_[i]));
     for (size_t i = 0; i < inputs_.size(); ++i)
-      GYRE_RETURN_IF_ERROR(check(FirstInput() + static_cast<uint32_t>(i), inputs_[i]));
+      if (inputs_[i].is_read)
+        GYRE_RETURN_IF_ERROR(check(FirstInput() + static_cast<uint32_t>(i), inputs_[i]));
     return absl::OkStatus();
   }
 
@@ -239,9 +298,8 @@ class AheadCompiler {
                                          const compiled::Region& region) const {
     ahead::Header header;
     header.name = options_.name;
-    const std::vector<compiled::ObjectMember> ins =
-                                                  Lay(region, FirstInput(), inputs_, header.inputs),
-                                              outs = Lay(region, 0, outputs_, header.outputs);
+    const std::vector<compiled::ObjectMember> ins = Lay(FirstInput(), inputs_, header.inputs),
+                                              outs = Lay(0, outputs_, header.outputs);
     for (size_t at = 0; at < loop.code.size(); ++at) {
       const sequential::Instruction& op = loop.code[at];
       const bool may_fail = op.action == sequential::Action::kRun && op.node->op != nullptr &&
