@@ -44,7 +44,10 @@ def differentiable(tensor) -> bool:
 
 
 def _of_source(x, gradient):
-    """The gradient of a source: rows only of variables that were read by rows."""
+    """The gradient of a source: rows only of variables that were read by rows; ragged where the
+    source is."""
+    if gradient is not None and hasattr(x, "with_flat_values"):
+        return x.with_flat_values(convert_to_tensor(gradient))
     if gradient is None or isinstance(gradient, _gyre.Tensor):
         return gradient
     if is_variable(x) and getattr(x, "read_by_rows", True):
@@ -93,7 +96,13 @@ def symbolic(
         sparse=True,
         tape=tape,
     )
-    return [_of_source(x, adjoint(g)) for x, g in zip(xs, found, strict=True)]
+    results = []
+    for x, source, g in zip(xs, sources, found, strict=True):
+        if tape is None and isinstance(g, tuple) and _gyre.are_gathered([source])[0]:
+            results.append(adjoint(g))
+        else:
+            results.append(_of_source(x, adjoint(g)))
+    return results
 
 
 def symbolic_source(x):
