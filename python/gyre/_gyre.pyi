@@ -561,6 +561,10 @@ def again_with(seed: Tensor, value: Tensor, results: list[Tensor]) -> list[Tenso
     """The results with a value in the place of the seed that they are computed from, in the body
     that is traced."""
 
+def are_gathered(tensors: list[Tensor]) -> list[bool]:
+    """Of each tensor, or handle of a variable: whether rows of it are looked up by number in the
+    graph that is current, or in what its nodes call."""
+
 def jvp(y: Tensor, x: Tensor, direction: Tensor) -> Tensor: ...
 
 # ---- Variables, host functions, settings

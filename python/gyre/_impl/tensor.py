@@ -24,6 +24,11 @@ class Reference:
     def __hash__(self) -> int:
         return id(self._value)
 
+    def __lt__(self, other) -> bool:
+        if not isinstance(other, Reference):
+            return NotImplemented
+        return id(self._value) < id(other._value)
+
     def __repr__(self) -> str:
         return f"<Reference to {self._value!r}>"
 
@@ -81,6 +86,7 @@ def install() -> None:
     members = {
         "shape": property(_shape),
         "get_shape": lambda self: TensorShape(self._dims),
+        "_shape_tuple": lambda self: self._dims,
         "set_shape": _set_shape,
         "ndim": property(_ndim),
         "ref": _ref,

@@ -6,6 +6,7 @@
 
 #include "base/hash_map.h"
 #include "front/custom_gradient.h"
+#include "front/gathered.h"
 #include "front/graph_state.h"
 #include "front/import_program.h"
 #include "ir/data_order.h"
@@ -233,6 +234,15 @@ nb::list AgainWith(nb::handle seed_object, nb::handle value, nb::handle results)
       graph);
 }
 
+// Of each tensor, or handle of a variable: whether rows of it are gathered in the graph.
+nb::list AreGathered(nb::handle tensors) {
+  RequireGraph("gathered");
+  nb::list found;
+  for (const bool is : gyre::internal::AreGathered(ValuesOf(tensors, "tensors"), kNowhere))
+    found.append(is);
+  return found;
+}
+
 }  // namespace
 
 void BindGradients(nb::module_& m) {
@@ -243,6 +253,7 @@ void BindGradients(nb::module_& m) {
         nb::arg("name") = "custom");
   m.def("crossing", &Crossing, nb::arg("values"), nb::arg("seeds"), nb::arg("results"));
   m.def("again_with", &AgainWith, nb::arg("seed"), nb::arg("value"), nb::arg("results"));
+  m.def("are_gathered", &AreGathered, nb::arg("tensors"));
   m.def("jvp", &Jvp, nb::arg("y"), nb::arg("x"), nb::arg("direction"));
 }
 

@@ -98,7 +98,13 @@ def symbolic(
         sparse=True,
         tape=tape,
     )
-    return [_of_source(x, adjoint(g)) for x, g in zip(xs, found, strict=True)]
+    results = []
+    for x, source, g in zip(xs, sources, found, strict=True):
+        if tape is None and isinstance(g, tuple) and _gyre.are_gathered([source])[0]:
+            results.append(adjoint(g))
+        else:
+            results.append(_of_source(x, adjoint(g)))
+    return results
 
 
 def symbolic_source(x):

@@ -141,7 +141,52 @@ class _Function:
 
     def __call__(self, *args, **kwargs):
         run = _eager if _gyre.current_graph() is None else _traced
+        if any(map(_is_ragged, flat(args))):
+            return _of_ragged(run, self._f, args, kwargs)
         return run(self._f, args, kwargs)
+
+
+def _is_ragged(value) -> bool:
+    return hasattr(value, "with_flat_values")
+
+
+def _of_ragged(run, f, args: tuple, kwargs: dict):
+    """A call with ragged tensors among the arguments: of what these are made of. Adjoints of ragged
+    tensors are ragged."""
+    made: list = []
+
+    def of_parts(*parts):
+        result, gradient = f(*nest.pack_sequence_as(args, parts, True), **kwargs)
+        made.append(result)
+        results = flat(result)
+
+        def of_adjoints(*dys, **keywords):
+            given, rest = [], iter(dys)
+            for y in results:
+                parts_of_y = [next(rest) for _ in nest.flatten(y, True)]
+                given.append(y.with_flat_values(parts_of_y[0]) if _is_ragged(y) else parts_of_y[0])
+            found = gradient(*given, **keywords)
+            found, by_variables = found if "variables" in keywords else (found, None)
+            single = len(flat(args)) == 1 and not isinstance(found, (list, tuple))
+            found = _by_parts(flat(args), [found] if single else list(found))
+            return found if by_variables is None else (found, by_variables)
+
+        if _takes_variables(gradient):
+            return nest.flatten(result, True), of_adjoints
+        return nest.flatten(result, True), lambda *dys: of_adjoints(*dys)
+
+    parts = nest.flatten(args, True)
+    outputs = run(functools.update_wrapper(of_parts, f, updated=()), tuple(parts), {})
+    return nest.pack_sequence_as(made[-1], outputs, True)
+
+
+def _by_parts(arguments: list, adjoints: list) -> list:
+    """Adjoints of arguments, for each part of these: of ragged ones the values have one."""
+    found = []
+    for argument, adjoint in zip(arguments, adjoints, strict=True):
+        found.append(adjoint.flat_values if _is_ragged(adjoint) else adjoint)
+        found += [None] * (len(nest.flatten(argument, True)) - 1)
+    return found
 
 
 def _eager(f, args: tuple, kwargs: dict):

@@ -16,7 +16,7 @@ from gyre._impl import nest
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import backprop, jacobians
 from gyre._impl.convert import call, convert_to_tensor, is_value
-from gyre._impl.tracing.variables import argument_for, variable_of
+from gyre._impl.tracing.variables import argument_for, of_graphs, variable_of
 
 
 class UnconnectedGradients(enum.Enum):
@@ -67,6 +67,7 @@ class GradientTape:
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True):
         self._tape = _gyre.Tape(persistent, watch_accessed_variables)
+        self._persistent = persistent
 
     def __enter__(self) -> GradientTape:
         self._tape.start()
@@ -82,7 +83,8 @@ class GradientTape:
         for value in flat(tensor):
             handle = getattr(value, "handle", None)
             if handle is not None and hasattr(value, "read_value"):
-                self._tape.watch_variable(handle, _stand_in(handle))
+                stand_in = handle if handle.is_symbolic else _stand_in(handle)
+                self._tape.watch_variable(handle, stand_in)
                 continue
             parts = backprop.parts_of(value)
             if not parts:
@@ -100,8 +102,12 @@ class GradientTape:
                 self._tape.watch(part)
 
     def watched_variables(self) -> tuple:
-        """The variables that it watches, in the order in which they were first read."""
-        found = (variable_of(handle) for handle in self._tape.variables)
+        """The variables that it watches, in the order in which they were made."""
+        handles = sorted(self._tape.variables, key=lambda handle: handle.id)
+        found = (
+            of_graphs.get(handle.id) if handle.is_symbolic else variable_of(handle)
+            for handle in handles
+        )
         return tuple(v for v in found if v is not None)
 
     @contextlib.contextmanager
@@ -166,8 +172,9 @@ class GradientTape:
     ) -> Any:
         """The derivatives of all elements of a tensor by all elements of each source: of shape
         target.shape + source.shape. Computed backwards once per element of the target; in a graph
-        for all of them at once."""
-        del parallel_iterations, experimental_use_pfor
+        for all of them at once. RuntimeError of a tape that is not persistent, where programs ask for
+        several ways back at a time: with parallel_iterations, or without pfor."""
+        self._require_repeatable(parallel_iterations, experimental_use_pfor)
         target = self._dense(target)
         self._tape.use()
         unconnected = UnconnectedGradients(unconnected_gradients)
@@ -184,6 +191,15 @@ class GradientTape:
             shape = call("ConcatV2", [call("Shape", target), x_shape], 0)
             results.append(jacobians.shaped(stacked, shape, x))
         return packed(sources, results)
+
+    def _require_repeatable(self, parallel_iterations, use_pfor) -> None:
+        in_graph = _gyre.current_graph() is not None
+        if self._persistent or (use_pfor if not in_graph else parallel_iterations is None):
+            return
+        raise RuntimeError(
+            "GradientTape must be created with persistent=True to compute a jacobian with "
+            f"{'parallel_iterations' if in_graph else 'experimental_use_pfor=False'}"
+        )
 
     def _dense(self, target):
         """The target as a tensor. What becomes one here, such as IndexedSlices, is recorded."""
@@ -209,8 +225,8 @@ class GradientTape:
         """As jacobian, where row b of the target depends on row b of the source only: of shape
         [batch] + target.shape[1:] + source.shape[1:]; zeros if they are not connected. Computed
         backwards once per element of a row, in a graph for all of them at once. ValueError if
-        shapes don't begin with the same batch, or rows are scalars."""
-        del parallel_iterations, experimental_use_pfor
+        shapes don't begin with the same batch, or rows are scalars; RuntimeError as jacobian."""
+        self._require_repeatable(parallel_iterations, experimental_use_pfor)
         target = self._dense(target)
         self._tape.use()
         UnconnectedGradients(unconnected_gradients)

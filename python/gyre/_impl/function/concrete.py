@@ -1,6 +1,8 @@
 """ConcreteFunction: one trace of a Python function, compiled."""
 
+import collections
 import contextlib
+import re
 import types
 
 from gyre import _gyre
@@ -43,7 +45,7 @@ class ConcreteFunction(ConcreteMembers):
         self.set_external_captures([*(eager for eager, _ in captures), *late])
         self.inputs = placeholders + [inside for _, inside in captures]
         self.inputs += [placeholder for one in late for placeholder in one.placeholders]
-        self._handles = [eager for eager, _ in graph.variables]
+        self._handles = graph.handles
         self._executable = graph.prepare(self.inputs, self.outputs)
         self._pack = _packer(structured_outputs)
         graph.structured_outputs = structured_outputs
@@ -122,9 +124,33 @@ class ConcreteFunction(ConcreteMembers):
             )
         return value
 
+    def has_names(self, names) -> bool:
+        """Whether its inputs have these names, as far as they are given."""
+        return all(
+            name is None or argument.name == _identifier(name)
+            for argument, name in zip(self._arguments, names or (), strict=False)
+        )
+
+    def _names_of_parameters(self) -> dict:
+        """By names of parameters, numbered where they have several tensors ("x", "x_1"): the names
+        of its inputs."""
+        if self.parameters is None:
+            return {}
+        found: dict = {}
+        counts: collections.Counter = collections.Counter()
+        for path, argument in zip(self._leaves.paths(), self._arguments, strict=True):
+            base = _identifier(re.split(r"[\[.]", self.parameters.name_of(path))[0])
+            found[f"{base}_{counts[base]}" if counts[base] else base] = argument.name
+            counts[base] += 1
+        return found
+
     def _flat(self, args, kwargs):
-        """Of a tensor for each that it takes, in order or by the names of its inputs."""
+        """Of a tensor for each that it takes, in order or by the names of its inputs, or of its
+        parameters."""
         names = [argument.name for argument in self._arguments]
+        if any(name not in names for name in kwargs):
+            others = self._names_of_parameters()
+            kwargs = {others.get(name, name): value for name, value in kwargs.items()}
         given = by_name(self.name, names, args, kwargs)
         for name, value in given.items():
             if not (isinstance(value, _Tensor) or hasattr(value, "__array__")):
@@ -348,9 +374,12 @@ def trace(function, leaves, dims, python):
             )
         ]
         args, kwargs = leaves.rebuild(placeholders)
+        _require_names(function.name, kwargs)
+        before = nest.flatten_with_paths((args, kwargs), expand_composites=True)
         try:
             with Arguments(graph, placeholders, list(leaves.tensors)):
                 results = python(*args, **kwargs)
+                require_kept(function, before, (args, kwargs))
                 structure, _ = flat_results(function.name, results)
         except RecursionError as error:
             raising.explain_recursion(error)
@@ -358,6 +387,33 @@ def trace(function, leaves, dims, python):
         return ConcreteFunction(
             function.name, graph, leaves, placeholders, structure, function.parameters
         )
+
+
+def require_kept(function, before: list, arguments: tuple) -> None:
+    """ValueError: a function has changed a list or dict that it was handed. A call hands over
+    tensors, so that nobody would see the change. `before`: the leaves, with their paths."""
+    now = nest.flatten_with_paths(arguments, expand_composites=True)
+    if len(now) == len(before) and all(
+        path == old_path and leaf is old
+        for (path, leaf), (old_path, old) in zip(now, before, strict=True)
+    ):
+        return
+    raise ValueError(
+        f"{function.name} should not modify its arguments: a call does not hand such a change "
+        "back. Copy a list or dict before it is changed, and return it"
+    )
+
+
+def _require_names(name: str, kwargs: dict) -> None:
+    """ValueError: two keyword arguments would be inputs of one name."""
+    seen: dict = {}
+    for key in kwargs:
+        other = seen.setdefault(_identifier(key), key)
+        if other != key:
+            raise ValueError(
+                f"the arguments {other!r} and {key!r} of {name} would both be inputs of the name "
+                f"'{_identifier(key)}': rename one of them"
+            )
 
 
 def _identifier(name):

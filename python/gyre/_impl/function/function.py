@@ -12,6 +12,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.config import Switches
 from gyre._impl.control_flow.loop_options import checked_memory
+from gyre._impl.convert import convert_to_tensor
 from gyre._impl.dtypes import with_article
 from gyre._impl.function import concrete, recursion, retracing
 from gyre._impl.function.members import FunctionMembers
@@ -139,8 +140,12 @@ class Function(FunctionMembers):
     def _leaves(self, args, kwargs):
         args, kwargs = self.parameters.bind(args, kwargs)
         if self.input_signature is not None:
-            args = self._fit(self.input_signature, args, kwargs)
-            kwargs = {}
+            values = self._fit(self.input_signature, args, kwargs)
+            args, kwargs = values[: len(args)], dict(
+                zip(kwargs, values[len(args) :], strict=True)
+            )
+        if "implements" in self._options:
+            args, kwargs = tuple(map(_as_input, args)), {k: _as_input(v) for k, v in kwargs.items()}
         return self.parameters.leaves(args, kwargs)
 
     def _fit(self, signature: tuple, args, kwargs):
@@ -184,6 +189,8 @@ class Function(FunctionMembers):
                 if isinstance(value, _gyre.Tensor)
                 else _gyre.convert(value, spec.dtype)
             )
+            if tensor.is_symbolic and not covers(spec._dims, tensor._dims):
+                tensor = _gyre.execute("EnsureShape", [tensor], {"shape": spec._dims})[0]
             if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor._dims):
                 raise TypeError(
                     f"{self.name} was given {with_article(tensor.dtype)} tensor of shape "
@@ -288,16 +295,39 @@ class Function(FunctionMembers):
         args, kwargs = nest.map_structure(example, (args, kwargs), expand_composites=True)
         if self.input_signature is not None and specs:
             leaves = self.parameters.leaves(*self.parameters.bind(args, kwargs))
+            self._require_within_signature(leaves)
         else:
             leaves = self._leaves(args, kwargs)
         if names:
             leaves.names = [next((n for t, n in names if t is x), None) for x in leaves.tensors]
         with self._lock, _gyre.init_scope():
-            found = self._exact.get((leaves.token, leaves.dims))
-            for trace in self._traces.get(leaves.token, ()):
-                if trace.dims == leaves.dims:
-                    found = trace.concrete
+            found = self._traced_for(leaves)
             return found or self._trace_exactly(leaves)
+
+    def _traced_for(self, leaves):
+        """The concrete function for such arguments, the one of just their sizes if there is one;
+        None if there is none whose inputs have the names that are asked for."""
+        found = None
+        for trace in self._traces.get(leaves.token, ()):
+            if not trace.concrete.has_names(leaves.names):
+                continue
+            if trace.dims == leaves.dims:
+                return trace.concrete
+            if found is None and all(map(covers, trace.dims, leaves.dims)):
+                found = trace.concrete
+        return found
+
+    def _require_within_signature(self, leaves) -> None:
+        """TypeError: a spec among these arguments is not within the input signature."""
+        specs = nest.flatten(self.input_signature, expand_composites=True)
+        for spec, tensor in zip(specs, leaves.tensors, strict=False):
+            if isinstance(spec, TensorSpec) and not (
+                spec.dtype == tensor.dtype and spec.shape.is_compatible_with(tensor._dims)
+            ):
+                raise TypeError(
+                    f"{self.name} was asked for {with_article(tensor.dtype)} tensor of shape "
+                    f"{tensor.shape} where its input_signature says {spec}"
+                )
 
     def _trace_exactly(self, leaves):
         relax, self.reduce_retracing = self.reduce_retracing, False
@@ -368,6 +398,17 @@ class Function(FunctionMembers):
 
     def __repr__(self):
         return f"<gyre.function {self.name}>"
+
+
+def _as_input(value):
+    """An argument of a function that implements an interface: variables by what they hold, numbers
+    and lists of them as tensors, so that it has one trace for all."""
+    leaves = nest.flatten(value)
+    if all(isinstance(leaf, (bool, int, float, complex)) for leaf in leaves) and leaves:
+        return convert_to_tensor(value)
+    return nest.map_structure(
+        lambda leaf: convert_to_tensor(leaf) if hasattr(leaf, "read_value") else leaf, value
+    )
 
 
 def _checked_signature(signature) -> tuple | None:
@@ -499,7 +540,9 @@ def function(
     given = (name, input_signature, autograph, reduce_retracing, memory)
     native = {None: "auto", True: "always", False: "never"}[jit_compile]
     compile = "contract" if contract else native
-    if isinstance(func, (Function, Method)):
+    if isinstance(func, Method):
+        func = types.MethodType(func.python_function, func.__self__)
+    if isinstance(func, Function):
         func = func.python_function
     if isinstance(func, types.MethodType):
         made = Function(func.__func__, *given, compile, options=options)

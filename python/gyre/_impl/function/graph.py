@@ -11,10 +11,14 @@ from gyre._impl.control_flow.group import control_dependencies
 from gyre._impl.device import device, name_scope
 from gyre._impl.function.late_captures import LateCapture
 from gyre._impl.spec import TensorSpec
+from gyre._impl.tracing.variables import variable_of
 
 if TYPE_CHECKING:
     from gyre._impl.graphs.operation import Operation
     from gyre._impl.proto import messages
+
+
+_handles_of = _gyre.Graph.variables.__get__  # pairs of a handle and what stands for it
 
 
 class FunctionGraph(_gyre.Graph):
@@ -25,6 +29,22 @@ class FunctionGraph(_gyre.Graph):
     is_control_flow_graph = property(
         lambda self: _gyre.in_body(), doc="Whether operations go into a body of a loop or branch."
     )
+
+    handles = property(
+        lambda self: [handle for handle, _ in _handles_of(self)],
+        doc="The handles of the variables that it uses.",
+    )
+
+    @property
+    def variables(self) -> tuple:
+        """The Variables that it uses."""
+        found = (variable_of(handle) for handle in self.handles)
+        return tuple(v for v in found if v is not None)
+
+    @property
+    def trainable_variables(self) -> tuple:
+        """Those of its variables that are trainable."""
+        return tuple(v for v in self.variables if v.trainable)
 
     outer_graph = None  # what stands around a function is not part of it
     _arguments: Any = None  # the leaves of a call, and their placeholders

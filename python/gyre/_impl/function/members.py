@@ -68,6 +68,10 @@ class FunctionMembers(_gyre.QuietCallable):
         traces: dict = self._traces  # pyright: ignore[reportAttributeAccessIssue]
         return [trace.concrete for group in traces.values() for trace in group]
 
+    def _list_all_concrete_functions_for_serialization(self) -> list:
+        """Its traces."""
+        return self._list_all_concrete_functions()
+
     def __reduce__(self):
         return _made, (type(self), self.python_function, self._arguments())
 

@@ -12,9 +12,13 @@ import threading
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.function import known
-from gyre._impl.function.concrete import flat_results
+from gyre._impl.function.concrete import flat_results, require_kept
 from gyre._impl.function.signature import covers, generalise, same_ranks
 from gyre._impl.tracing.state import Recursion, keeping, probe, state
+
+
+class EndlessRecursion(TypeError, RecursionError):
+    """A function calls itself on all paths. (A TypeError, since there is no type of its results.)"""
 
 
 class _Stack(threading.local):
@@ -49,8 +53,11 @@ class _Entry:
 
         def run(tensors):
             args, kwargs = self.leaves.rebuild(tensors)
+            before = nest.flatten_with_paths((args, kwargs), expand_composites=True)
             with keeping(self.function.memory):
-                self.template, flat = flat_results(self.function.name, python(*args, **kwargs))
+                results = python(*args, **kwargs)
+                require_kept(self.function, before, (args, kwargs))
+                self.template, flat = flat_results(self.function.name, results)
             self._check(flat)
             return flat
 
@@ -82,7 +89,7 @@ def call(function, python, leaves):
     """A call of function in the graph that is current. `python`: what is traced."""
     graph = _gyre.current_graph()
     leaves.tensors = [_gyre.convert(tensor) for tensor in leaves.tensors]
-    leaves.dims = tuple(tensor._dims for tensor in leaves.tensors)
+    leaves.measure()
     for entry in reversed(_stack.entries):
         if entry.is_of(function, leaves, graph):
             return _call_again(entry, leaves)
@@ -200,7 +207,7 @@ def _results_of_trial(entry, python):
     except Recursion as recursion:
         if recursion.entry is not entry:
             raise
-        raise TypeError(
+        raise EndlessRecursion(
             f"{entry.function.name} calls itself on all paths: the types of its results "
             f"cannot be told. Return without calling it in one branch of an if"
         ) from None

@@ -49,11 +49,15 @@ class Parameters:
     def __init__(self, fn, name, skip_first=False):
         self.function = name
         found = list(_signature(fn).parameters.values())
-        if skip_first and found:
+        if skip_first and found and found[0].kind is not inspect.Parameter.VAR_POSITIONAL:
             found = found[1:]
         self.signature = inspect.Signature(found)
         kinds = {parameter.kind for parameter in found}
         self.names = [parameter.name for parameter in found]
+        self.positional = sum(
+            parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            for parameter in found
+        )
         self.simple = kinds <= {
             inspect.Parameter.POSITIONAL_ONLY,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -98,7 +102,7 @@ class Parameters:
             return name + rest
         index, _, rest = rest[1:].partition("]")
         index = int(index)
-        if index < len(self.names) and self.simple:
+        if index < self.positional:
             return self.names[index] + rest
         return f"argument {index}{rest}"
 
@@ -135,15 +139,26 @@ class Leaves:
     """The arguments of a call, flat. `tensors`: what is handed over; `rest`: all leaves, with a
     mark for tensors."""
 
-    __slots__ = ("structure", "rest", "tensors", "token", "dims", "names")
+    __slots__ = ("structure", "rest", "tensors", "token", "dims", "names", "_open")
 
     def __init__(self, args, kwargs):
         self.structure = (args, kwargs)
         self.rest: list = []
         self.tensors: list = []
         self.names: list | None = None  # of the tensors, where specs say them
+        self._open: dict[int, tuple] = {}  # dims of tensors that are parts of composites
         self.token = self._token(self.structure, nest.Walk(self.structure, True))
+        self.measure()
+
+    def measure(self):
+        """Takes the dims of the tensors, which may have been replaced. Of parts of composites only
+        what the type of the composite says counts: not how many values it has."""
         self.dims = tuple(tensor._dims for tensor in self.tensors)
+        if self._open:
+            self.dims = tuple(
+                generalise(self._open[i], dims) if i in self._open else dims
+                for i, dims in enumerate(self.dims)
+            )
 
     def _token(self, value, walk):
         kind = nest._kind_of(value, True)
@@ -154,7 +169,13 @@ class Leaves:
         items = kind.items(value)
         walk.visit(items)
         parts = tuple(part for part, _ in items) if isinstance(value, dict) else None
-        return type(value), parts, tuple([self._token(child, walk) for _, child in items])
+        first = len(self.tensors)
+        token = type(value), parts, tuple([self._token(child, walk) for _, child in items])
+        if type(value) in nest._composites and len(self.tensors) > first:
+            specs = nest.flatten(getattr(value, "_type_spec", None), True)
+            if len(specs) == len(self.tensors) - first:
+                self._open.update((first + i, spec._dims) for i, spec in enumerate(specs))
+        return token
 
     def _leaf(self, value):
         cls = type(value)

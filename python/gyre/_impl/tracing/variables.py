@@ -8,6 +8,7 @@ from gyre import _gyre
 from gyre._impl import errors
 
 by_handle = weakref.WeakValueDictionary()  # id of an eager handle -> its Variable
+of_graphs = weakref.WeakValueDictionary()  # the same of variables of sessions' graphs
 
 
 class _Open(threading.local):

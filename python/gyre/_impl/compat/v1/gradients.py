@@ -101,11 +101,10 @@ def _found(ys, xs, weights, stops, unconnected):
     )
     if not stops and not zero:
         found = _with_zeros(targets, xs, found)
-    gathered = _gathered() if any(isinstance(g, tuple) for g in found) else set()
     return [
         call("ZerosLike", convert_to_tensor(x))
         if g is None and zero
-        else _slices(x, g, gathered)
+        else _slices(x, g)
         if isinstance(g, tuple)
         else g
         for x, g in zip(xs, found, strict=True)
@@ -134,27 +133,11 @@ def _differentiated(*args, **kwargs) -> list:
         raise errors.NoGradientError(error.node_def, error.op, error.message) from None
 
 
-def _gathered() -> set:
-    """Of what rows are looked up by number in the graph: tensors, and handles of variables."""
-    found = set()
-    for operation in current().get_operations():
-        if operation.type in ("ResourceGather", "GatherV2"):
-            source = operation.inputs[0]
-            reads = _gyre.node_of(source).type == "ReadVariableOp"
-            found.add(_key(_gyre.node_of(source).inputs[0] if reads else source))
-    return found
-
-
-def _key(tensor) -> tuple:
-    """What a tensor is told from others by, in functions, too, where they do not hash."""
-    return _gyre.node_of(tensor), _gyre.slot_of(tensor)
-
-
-def _slices(x, gradient: tuple, gathered: set):
-    """IndexedSlices, where the peer gives them: of what `gather` has looked up.
-    Else as a tensor."""
+def _slices(x, gradient: tuple):
+    """IndexedSlices, where the peer gives them: of what rows are looked up in by number, in the
+    graph or in a body. Else as a tensor."""
     slices = IndexedSlices(*gradient)
-    if _key(_source(x)) in gathered:
+    if _gyre.are_gathered([_source(x)])[0]:
         return slices
     dense = convert_to_tensor(slices)
     dense.set_shape(x.shape)

@@ -18,6 +18,7 @@ from gyre._impl.graphs.default_session import session_for
 from gyre._impl.graphs.graph import current, has_default_graph
 from gyre._impl.graphs.switches import modes
 from gyre._impl.shape import TensorShape, as_dims
+from gyre._impl.tracing.variables import of_graphs
 from gyre._impl.unsupported import refuse
 
 _Base = variables.Variable
@@ -130,6 +131,7 @@ class Variable(_Base, metaclass=_Making):
             self._add_operations(graph, scope)
         self._trainable = True if trainable is None else bool(trainable)
         self.is_watched = self._trainable and (self._dtype.is_floating or self._dtype.is_complex)
+        of_graphs[self.handle.id] = self
         self._collect(graph, collections)
 
     def _first_value(self, value, dtype, scope):
