@@ -57,8 +57,8 @@ TEST(ExplainLoops, SaysWhatStandsInTheWay) {
       ElementsAre("loop: tokens, since f (PyFunc) in @step waits, calls the host program or "
                   "has no kernel"));
   EXPECT_THAT(why("%y = Mul(%x, %x) : float32", "(64,64)"),
-              ElementsAre("loop: tokens, since y (Mul) in @step handles what is not known to be "
-                          "small"));
+              ElementsAre("loop: tokens, since y (Mul) in @step handles tensors of shapes that are "
+                          "not known, or of more than 256 elements (of some ops, 16)"));
   EXPECT_THAT(why("%q = FIFOQueueV2() component_types=[float32] : resource\n"
                   "%e = QueueEnqueueV2(%q, %x)\n%y = Neg(%x) : float32"),
               ElementsAre("loop: tokens, since e (QueueEnqueueV2) in @step waits, calls the host "
