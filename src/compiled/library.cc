@@ -57,14 +57,11 @@ struct KeptError : CompileError {
       }
     };
   }
-  // That it was stopped or lacked memory for `what`, or else `otherwise`.
-  absl::Status Or(absl::string_view what, absl::Status otherwise) const {
+  // That it was stopped or lacked memory; OK where something else is wrong.
+  absl::Status WhyUnfinished() const {
     if (is_stopped) return internal::Stopped(WorkLimit::Check(), "compiling");
-    if (lacks_memory) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("there is no memory to compile ", what, " with"));
-    }
-    return otherwise;
+    if (lacks_memory) return absl::ResourceExhaustedError("there is no memory to compile with");
+    return absl::OkStatus();
   }
   std::string why;
 };
@@ -81,7 +78,8 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
   KeptError error;
   std::unique_ptr<const NativeCode> code(library->compile(region, &error));
   if (code != nullptr) return code;
-  return error.Or("loops", BugError(absl::StrCat("native code of ", region.name, ": ", error.why)));
+  GYRE_RETURN_IF_ERROR(error.WhyUnfinished());
+  return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
 }
 
 absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
@@ -98,7 +96,8 @@ absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const s
   std::copy(input_bytes.begin(), input_bytes.end(), request.input_bytes);
   KeptError error;
   if (library->ptx(request, &error)) return text;
-  return error.Or("kernels", absl::UnimplementedError(error.why));
+  GYRE_RETURN_IF_ERROR(error.WhyUnfinished());
+  return absl::UnimplementedError(error.why);
 }
 
 absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused) {
@@ -112,7 +111,8 @@ absl::StatusOr<std::string> ObjectFile(ObjectRequest request, uint32_t& refused)
   refused = refusal.instruction;
   if (!refusal.knows_cpu)
     return absl::InvalidArgumentError(absl::StrCat("there is no processor '", request.cpu, "'"));
-  return error.Or("object files", absl::UnimplementedError(error.why));
+  GYRE_RETURN_IF_ERROR(error.WhyUnfinished());
+  return absl::UnimplementedError(error.why);
 }
 
 }  // namespace gyre::compiled

@@ -253,7 +253,7 @@ TEST(HotLoops, SayWhatIsNoSettingOfTheirs) {
   const CompileSetting typo("allways");
   const absl::Status status = RunStatus(*SessionFor(LoopText(kDecay)), LoopFeeds(1, 1), "loop:2");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(status.message().find("auto, always or never"), std::string::npos) << status;
+  EXPECT_NE(status.message().find("auto, always, never or contract"), std::string::npos) << status;
 }
 
 // A child of fork() has no thread that compiles, and may be made while the parent's one does.

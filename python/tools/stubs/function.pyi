@@ -82,6 +82,7 @@ class _Options(TypedDict, total=False):
     name: str | None
     memory: str | None
     jit_compile: bool | None
+    contract: bool
     experimental_implements: Any
     experimental_autograph_options: Any
     experimental_relax_shapes: bool | None
@@ -125,6 +126,7 @@ def function(
     name: str | None = None,
     memory: str | None = None,
     jit_compile: bool | None = None,
+    contract: bool = False,
     experimental_implements: Any = None,
     experimental_autograph_options: Any = None,
     experimental_relax_shapes: bool | None = None,

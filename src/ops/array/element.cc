@@ -65,14 +65,15 @@ std::optional<Place> PlaceOf(const KernelContext& ctx, int first, bool from_end)
 
 // For what PlaceOf does not find: StridedSlice, or Gather, says what is wrong.
 absl::Status Slice(KernelContext& ctx, bool from_end) {
-  if (!from_end) {
-    GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> row,
-                          EvaluateOp("Gather", {ctx.input(0), ctx.input(1)}));
-    ctx.set_output(0, std::move(row[0]));
-    return absl::OkStatus();
-  }
   GYRE_ASSIGN_OR_RETURN(const Tensor begin, IndicesFrom(ctx, 1));
   const int64_t count = begin.dim(0);
+  if (!from_end) {
+    GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> part,
+                          count == 1 ? EvaluateOp("Gather", {ctx.input(0), ctx.input(1)})
+                                     : EvaluateOp("GatherNd", {ctx.input(0), begin}));
+    ctx.set_output(0, std::move(part[0]));
+    return absl::OkStatus();
+  }
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> strides, EvaluateOp("OnesLike", {begin}));
   GYRE_ASSIGN_OR_RETURN(std::vector<Tensor> slice,
                         EvaluateOp("StridedSlice", {ctx.input(0), begin, begin, strides[0]},
