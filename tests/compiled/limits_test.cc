@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <new>
 #include <vector>
 
 #include "base/env.h"
@@ -89,9 +90,11 @@ void LimitAddresses(rlim_t bytes) {
     while (held < blocks.size() && (blocks[held] = std::malloc(size)) != nullptr) ++held;
   LimitAddresses(AddressesInUse() + left);
   int outcome = 0;
-  {
+  try {
     const auto code = CompileRegion(region);
     if (!code.ok()) outcome = code.status().code() == absl::StatusCode::kResourceExhausted ? 1 : 12;
+  } catch (const std::bad_alloc&) {  // of the text that would say so
+    outcome = 1;
   }
   LimitAddresses(RLIM_INFINITY);
   while (held > 0) std::free(blocks[--held]);
