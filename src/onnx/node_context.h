@@ -55,13 +55,26 @@ class NodeContext {
   const PartialShape& shape(const Expr& x) { return scope_.ShapeOf(x); }
   int Rank(const Expr& x);
   int Axis(int64_t axis, int rank);
+  // All of `axes` made non-negative; INVALID_ARGUMENT, remembered, where one is named twice.
+  std::vector<int> Axes(const std::vector<int64_t>& axes, int rank);
+  // -1: not known, or there is no such axis.
+  int64_t Dim(const Expr& x, int axis);
   // Integers that must be known before the program runs; none after a failure.
   std::vector<int64_t> Known(const Expr& x, absl::string_view what);
+  // A scalar that is known to be of type T.
+  template <typename T>
+  std::optional<T> KnownScalar(const Expr& x) {
+    const Tensor& value = scope_.Info(x).constant;
+    const bool is_one = value.has_value() && value.dtype() == DTypeOf<T> && value.rank() == 0;
+    return is_one ? std::optional(value.scalar<T>()) : std::nullopt;
+  }
   std::optional<std::vector<int64_t>> ints(const Expr& x) { return scope_.IntsOf(x); }
 
-  // Attributes.
+  // Attributes. INVALID_ARGUMENT, remembered, where one is of another type than is asked for, or
+  // does not fit in 32 bits (Int32).
   bool HasAttr(absl::string_view name) const { return Find(name) != nullptr; }
   int64_t Int(absl::string_view name, int64_t fallback) const;
+  int32_t Int32(absl::string_view name, int32_t fallback) const;
   float Float(absl::string_view name, float fallback) const;
   std::string Text(absl::string_view name, absl::string_view fallback) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
@@ -93,6 +106,10 @@ class NodeContext {
                           const std::vector<Value>& inputs);
 
  private:
+  // Null where there is none, or, with a failure, one of another type.
+  const wire::AttributeProto* Find(absl::string_view name,
+                                   wire::AttributeProto::AttributeType type) const;
+
   Names& names_;
   Scope& scope_;
   const wire::NodeProto& node_;

@@ -26,7 +26,6 @@ struct Writing {
   const OpLookup& ops;
   std::shared_ptr<const Program> nothing;  // an empty program
   std::vector<Function> functions;
-  int64_t nodes = 0;      // of ONNX, read so far
   int num_functions = 0;  // ever begun: the number in the next one's name
 };
 

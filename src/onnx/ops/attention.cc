@@ -65,7 +65,7 @@ class AttentionWriter {
       capped = cap * c_.op("Tanh", {biased / cap});
     Expr precise = capped;
     if (c_.HasAttr("softmax_precision")) {
-      const auto precision = DTypeOfElem(static_cast<int>(c_.Int("softmax_precision", 0)));
+      const auto precision = DTypeOfElem(c_.Int32("softmax_precision", 0));
       if (!precision.ok()) return c_.Fail(precision.status());
       precise = Cast(capped, *precision);
     }

@@ -23,7 +23,7 @@ std::vector<int64_t> KernelOf(NodeContext& c, const Expr& filter, int first_axis
   if (!kernel.empty()) return kernel;
   const int rank = c.Rank(filter);
   for (int d = first_axis; d < rank; ++d) {
-    const int64_t size = c.shape(filter).dim(d);
+    const int64_t size = c.Dim(filter, d);
     if (size < 0) c.Unsupported("the size of its kernel must be known before the program runs");
     kernel.push_back(size);
   }
@@ -158,6 +158,7 @@ void ConvTranspose(NodeContext& c) {
   w.kernel = KernelOf(c, filter);
   w.strides = IntsOrAll(c, "strides", w.kernel.size(), 1);
   w.dilations = IntsOrAll(c, "dilations", w.kernel.size(), 1);
+  for (const auto& sizes : {w.kernel, w.strides, w.dilations}) AreSizes(c, sizes);
   const int64_t groups = Groups(c);
   if (c.Rank(x) != w.rank() + 2 || c.failed()) return c.Invalid("input and kernel do not agree");
   Cut cut = CutOf(c, x, w);

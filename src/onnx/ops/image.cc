@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/checked_math.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/pieces.h"
 #include "onnx/ops/window.h"
@@ -234,6 +235,9 @@ void Col2Im(NodeContext& c) {
   w.strides = IntsOrAll(c, "strides", n, 1);
   w.dilations = IntsOrAll(c, "dilations", n, 1);
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * n, 0);
+  for (const auto& sizes : {image, w.kernel, w.strides, w.dilations}) {
+    if (!AreSizes(c, sizes)) return;
+  }
   // The place of each element of each window in the padded image, by its number.
   Expr places = c.i64(0);
   std::vector<Expr> padded;
@@ -241,9 +245,9 @@ void Col2Im(NodeContext& c) {
   for (size_t d = 0; d < n && !c.failed(); ++d) {
     const int64_t size = image[d] + pads[d] + pads[n + d];
     const int64_t extent = (w.kernel[d] - 1) * w.dilations[d] + 1;
-    if (w.kernel[d] < 1 || w.strides[d] < 1 || w.dilations[d] < 1 || size < extent)
-      return c.Invalid("a size of its windows is out of range");
-    block *= w.kernel[d];
+    const auto product = CheckedMul(block, w.kernel[d]);
+    if (size < extent || !product) return c.Invalid("a size of its windows is out of range");
+    block = *product;
     padded.push_back(c.i64(size));
     const Expr count = c.i64((size - extent) / w.strides[d] + 1);
     const Expr steps = static_cast<double>(w.dilations[d]) * Iota(c, c.i64(w.kernel[d]));

@@ -7,7 +7,8 @@ namespace {
 
 template <const char* kOp>
 void Binary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0), c.in(1)}));
+  const Expr x = c.in(0);
+  c.out(0, c.op(kOp, {x, SecondOperand(c, x)}));
 }
 
 template <const char* kOp>

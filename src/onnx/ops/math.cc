@@ -1,5 +1,4 @@
-// Arithmetic, elementwise functions, casts. They broadcast as numpy does; where opsets below 7
-// would differ, Gyre does not read them.
+// Arithmetic, elementwise functions, casts. They broadcast as numpy does.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -17,7 +16,8 @@ void Unary(NodeContext& c) {
 
 template <const char* kOp>
 void Binary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0), c.in(1)}));
+  const Expr x = c.in(0);
+  c.out(0, c.op(kOp, {x, SecondOperand(c, x)}));
 }
 
 #define GYRE_ONNX_NAME(name) constexpr char k##name[] = #name
@@ -58,7 +58,8 @@ void IdentityOp(NodeContext& c) {
 // Of integers, rounded towards zero; by zero it is an error.
 void Div(NodeContext& c) {
   const bool is_integer = IsInteger(c.dtype(0));
-  c.out(0, c.op(is_integer ? "TruncateDiv" : "RealDiv", {c.in(0), c.in(1)}));
+  const Expr x = c.in(0);
+  c.out(0, c.op(is_integer ? "TruncateDiv" : "RealDiv", {x, SecondOperand(c, x)}));
 }
 
 // With fmod = 0 the sign is the divisor's, otherwise the dividend's.
@@ -74,7 +75,7 @@ void Mod(NodeContext& c) {
 
 // The exponent may be of another type: the result has that of the base.
 void Pow(NodeContext& c) {
-  const Expr x = c.in(0), y = c.in(1);
+  const Expr x = c.in(0), y = SecondOperand(c, x);
   if (c.failed()) return;
   if (x.dtype() == y.dtype() && IsFloating(x.dtype())) return c.out(0, c.op("Pow", {x, y}));
   const bool is_whole = IsInteger(x.dtype()) && IsInteger(y.dtype());
@@ -132,7 +133,7 @@ void IsInf(NodeContext& c) {
 
 void CastOp(NodeContext& c) {
   const Value x = c.value(0);
-  if (!c.failed()) c.out(0, ToElem(c, x, static_cast<int>(c.Int("to", 0))));
+  if (!c.failed()) c.out(0, ToElem(c, x, c.Int32("to", 0)));
 }
 
 void CastLike(NodeContext& c) {

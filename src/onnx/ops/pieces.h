@@ -40,8 +40,16 @@ Expr Unsqueezed(NodeContext& c, const Expr& x, int axis);
 Expr Squeezed(NodeContext& c, const Expr& x, const std::vector<int64_t>& axes);
 // The slice `index` (a scalar) of x along `axis`, without that axis.
 Expr Taken(NodeContext& c, const Expr& x, const Expr& index, int axis);
+// `vector` with `values` at `places`, of which negative ones count from its end: int64 vectors.
+Expr WithElements(NodeContext& c, const Expr& vector, const Expr& places, const Expr& values);
 // `x` with negative elements counted from `size` (of the same type).
 Expr NonNegative(NodeContext& c, const Expr& x, const Expr& size);
+
+// Input 1 of an op of two operands, to go with input 0, which is x. Below opset 7 the node may say
+// at which axis of x it begins.
+Expr SecondOperand(NodeContext& c, const Expr& x);
+// y with axes of size 1 behind its own, so that it begins at `axis` of x.
+Expr BeginningAt(NodeContext& c, const Expr& x, const Expr& y, int axis);
 
 // A scalar constant of the value's type, and elementwise choices.
 Expr Less(NodeContext& c, const Expr& x, const Expr& y);

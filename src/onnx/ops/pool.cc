@@ -5,23 +5,13 @@
 #include <limits>
 #include <numeric>
 
+#include "base/checked_math.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/pieces.h"
 #include "onnx/ops/window.h"
 
 namespace gyre::onnx {
 namespace {
-
-Expr Lowest(NodeContext& c, DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return c.b().Constant(Tensor::Scalar(std::numeric_limits<int8_t>::lowest()));
-    case DType::kUint8:
-      return c.b().Constant(Tensor::Scalar(uint8_t{0}));
-    default:
-      return c.scalar(dtype, -std::numeric_limits<double>::infinity());
-  }
-}
 
 // Reduces the windows of padded x, axis by axis.
 Expr ReduceWindows(NodeContext& c, Expr x, const Windows& w, const char* op) {
@@ -43,9 +33,18 @@ Expr Plane(NodeContext& c, const char* op, const Expr& padded, const Windows& w)
   return ChannelsFirst(c, result);
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int64_t kTooLarge = std::numeric_limits<int64_t>::max();
+
 // Where in x (of all of it, row by row; or column by column within a channel) the largest are.
 Expr IndicesOfLargest(NodeContext& c, const Expr& x, const Expr& padded, const Windows& w) {
   const int n = w.rank();
+  int64_t size = 1;  // of a window
+  for (const int64_t k : w.kernel) size = CheckedMul(size, k).value_or(kTooLarge);
+  if (size > std::numeric_limits<int32_t>::max()) {
+    c.Invalid("its windows are too large");
+    return x;
+  }
   Expr values = padded;
   std::vector<Expr> dims, strides(n, c.i64(1));
   for (int d = 0; d < n; ++d) dims.push_back(DimOf(c, x, d + 2));
@@ -71,8 +70,6 @@ Expr IndicesOfLargest(NodeContext& c, const Expr& x, const Expr& padded, const W
     order.push_back(2 + 2 * d);
   }
   for (int d = 0; d < n; ++d) order.push_back(3 + 2 * d);
-  const int64_t size = std::accumulate(w.kernel.begin(), w.kernel.end(), int64_t{1},
-                                       [](int64_t a, int64_t b) { return a * b; });
   std::vector<Expr> flat = {DimOf(c, x, 0), DimOf(c, x, 1)}, flat_places;
   for (const Expr& out : w.out) flat.push_back(out), flat_places.push_back(out);
   flat.push_back(c.i64(size));
@@ -101,7 +98,7 @@ void MaxPool(NodeContext& c) {
   const Expr x = c.in(0);
   const Windows w = ReadWindows(c, x, c.Ints("kernel_shape"));
   if (c.failed()) return;
-  const Expr padded = PaddedSpace(c, x, 2, w, Lowest(c, x.dtype()));
+  const Expr padded = PaddedSpace(c, x, 2, w, c.scalar(x.dtype(), -kInfinity));
   const Expr result =
       IsPlane(w) ? Plane(c, "MaxPool", padded, w) : ReduceWindows(c, padded, w, "Max");
   c.out(0, result);
@@ -181,6 +178,7 @@ void GlobalLpPool(NodeContext& c) {
 void MaxUnpool(NodeContext& c) {
   const Expr x = c.in(0), indices = c.in(1);
   const std::vector<int64_t> kernel = c.Ints("kernel_shape");
+  if (!AreSizes(c, kernel)) return;
   const std::vector<int64_t> strides = IntsOrAll(c, "strides", kernel.size(), 1);
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * kernel.size(), 0);
   if (c.Rank(x) != static_cast<int>(kernel.size()) + 2) c.Invalid("input and kernel do not agree");

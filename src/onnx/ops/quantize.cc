@@ -81,7 +81,7 @@ void QuantizeLinear(NodeContext& c) {
   const int64_t axis = c.Int("axis", 1);
   const Expr x = IsFloating(given.dtype()) ? Widened(given) : Cast(given, DType::kFloat);
   const Expr scale = Cast(Spread(c, x, c.in(1), axis), x.dtype());
-  int elem_type = static_cast<int>(c.Int("output_dtype", 0));
+  int elem_type = c.Int32("output_dtype", 0);
   Expr zero;
   if (c.has(2)) {
     zero = Spread(c, x, c.in(2), axis);
@@ -98,7 +98,7 @@ void DequantizeLinear(NodeContext& c) {
   Expr x = Cast(given, DType::kFloat);
   if (c.has(2)) x = x - Cast(Spread(c, given, c.in(2), axis), DType::kFloat);
   const Expr y = x * Cast(Spread(c, given, scale_given, axis), DType::kFloat);
-  const int elem_type = static_cast<int>(c.Int("output_dtype", ElemOfDType(scale_given.dtype())));
+  const int elem_type = c.Int32("output_dtype", ElemOfDType(scale_given.dtype()));
   if (!c.failed()) c.out(0, ToElem(c, {y, Type::Tensor(wire::TensorProto::FLOAT)}, elem_type));
 }
 

@@ -34,7 +34,7 @@ Expr Drawn(NodeContext& c, const char* op, const Expr& shape, int elem_type) {
 
 int OwnType(NodeContext& c, bool is_like) {
   const int own = is_like ? c.elem(0) : wire::TensorProto::FLOAT;
-  return static_cast<int>(c.Int("dtype", own));
+  return c.Int32("dtype", own);
 }
 
 void Uniform(NodeContext& c, const Expr& shape, bool is_like) {
@@ -71,7 +71,7 @@ void Multinomial(NodeContext& c) {
       static_cast<int32_t>(std::clamp<int64_t>(c.Int("sample_size", 1), 0, INT32_MAX));
   attrs.Set("output_dtype", DType::kInt64);
   const Expr drawn = c.op("Multinomial", {c.in(0), c.b().Int(count)}, std::move(attrs));
-  const int elem_type = static_cast<int>(c.Int("dtype", wire::TensorProto::INT32));
+  const int elem_type = c.Int32("dtype", wire::TensorProto::INT32);
   if (!c.failed()) c.out(0, ToElem(c, {drawn, Type::Tensor(wire::TensorProto::INT64)}, elem_type));
 }
 

@@ -81,14 +81,14 @@ Reach ReachOf(NodeContext& c, const Axis& a, const Manner& manner) {
   const int64_t half = manner.mode == "cubic" ? 2 : 1;
   Reach reach = {half - 1, 2 * half, 1};
   if (!manner.antialias) return reach;
-  const ValueInfo& info = c.scope().Info(a.scale);
-  if (!info.constant.has_value()) {
+  const std::optional<double> scale = c.KnownScalar<double>(a.scale);
+  if (!scale) {
     c.Unsupported("with antialias, its scales must be known before the program runs");
     return reach;
   }
-  reach.shrink = std::min(info.constant.scalar<double>(), 1.0);
+  reach.shrink = std::min(*scale, 1.0);
   const double width = static_cast<double>(half) / reach.shrink;
-  if (!(width < kMaxNeighbours)) {
+  if (!(width > 0 && width < kMaxNeighbours)) {
     c.Invalid("its scale is too small");
     return reach;
   }
@@ -141,10 +141,7 @@ Expr Extrapolated(NodeContext& c, const Expr& x, const std::vector<Axis>& axes, 
   return result;
 }
 
-bool KeepsSize(NodeContext& c, const Axis& a) {
-  const ValueInfo info = c.scope().Info(a.scale);
-  return info.constant.has_value() && info.constant.scalar<double>() == 1;
-}
+bool KeepsSize(NodeContext& c, const Axis& a) { return c.KnownScalar<double>(a.scale) == 1.0; }
 
 void Write(NodeContext& c, const Expr& given, std::vector<Axis> axes, const Manner& manner) {
   const bool crops = manner.coordinates == "tf_crop_and_resize";
@@ -203,10 +200,9 @@ std::vector<Axis> AxesOf(NodeContext& c, const Expr& x) {
     std::iota(numbers.begin(), numbers.end(), 0);
   }
   std::vector<Axis> axes;
-  for (const int64_t number : numbers) {
+  for (const int number : c.Axes(numbers, rank)) {
     Axis a;
-    a.axis = c.Axis(number, rank);
-    if (c.failed()) return axes;
+    a.axis = number;
     a.in = DimOf(c, x, a.axis);
     axes.push_back(a);
   }

@@ -31,7 +31,7 @@ Sequence SequenceAt(NodeContext& c, int i) {
 }
 
 void SequenceEmpty(NodeContext& c) {
-  const int elem_type = static_cast<int>(c.Int("dtype", wire::TensorProto::FLOAT));
+  const int elem_type = c.Int32("dtype", wire::TensorProto::FLOAT);
   const auto dtype = DTypeOfElem(elem_type);
   if (!dtype.ok()) return c.Fail(dtype.status());
   c.out(0, Value{EmptyList(c.scope(), *dtype), Type::SequenceOf(Type::Tensor(elem_type))});
@@ -98,21 +98,21 @@ void SequenceErase(NodeContext& c) {
 // One after the other, since the elements may differ along the axis.
 void ConcatFromSequence(NodeContext& c) {
   const Sequence sequence = SequenceAt(c, 0);
-  const int64_t axis = c.Int("axis", 0);
+  const int32_t axis = c.Int32("axis", 0);
   if (c.failed()) return;
   Scope& scope = c.scope();
   const Expr length = Cast(Length(scope, sequence.list), DType::kInt64);
   const bool is_new = c.Int("new_axis", 0) != 0;
   const auto item = [&](Scope& s, const Expr& i) {
     Expr x = Item(s, s.Reach(sequence.list), i, sequence.dtype);
-    if (is_new) x = s.Op("ExpandDims", {x, s.b().Int(static_cast<int32_t>(axis))});
+    if (is_new) x = s.Op("ExpandDims", {x, s.b().Int(axis)});
     return x;
   };
-  const std::vector<Expr> joined = WriteFor(
-      scope, c.name(), length - 1.0, {item(scope, c.i64(0))},
-      [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
-        return {s.Op("ConcatV2", {v[0], item(s, i + 1.0), s.b().Int(static_cast<int32_t>(axis))})};
-      });
+  const std::vector<Expr> joined =
+      WriteFor(scope, c.name(), length - 1.0, {item(scope, c.i64(0))},
+               [&](Scope& s, const Expr& i, const std::vector<Expr>& v) -> std::vector<Expr> {
+                 return {s.Op("ConcatV2", {v[0], item(s, i + 1.0), s.b().Int(axis)})};
+               });
   c.out(0, Value{joined[0], *sequence.type.element});
 }
 

@@ -6,23 +6,20 @@
 #include "onnx/names.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/pieces.h"
-#include "onnx/tensor_data.h"
 
 namespace gyre::onnx {
 namespace {
-
-constexpr int64_t kMaxDenseBytes = int64_t{1} << 30;
 
 void Constant(NodeContext& c) {
   const auto out_tensor = [&](absl::StatusOr<Tensor> tensor, int elem_type) {
     if (!tensor.ok()) return c.Fail(tensor.status());
     c.out(0, Value{c.b().Constant(*tensor), Type::Tensor(elem_type)});
   };
-  const std::string& folder = c.names().model().folder;
+  Model& model = c.names().model();
   if (const auto* value = c.Find("value"))
-    return out_tensor(ReadTensor(value->t(), folder), value->t().data_type());
+    return out_tensor(model.Read(value->t()), value->t().data_type());
   if (const auto* value = c.Find("sparse_value")) {
-    return out_tensor(ReadSparseTensor(value->sparse_tensor(), folder, kMaxDenseBytes),
+    return out_tensor(model.Read(value->sparse_tensor()),
                       value->sparse_tensor().values().data_type());
   }
   using wire::TensorProto;
@@ -49,7 +46,7 @@ void ConstantOfShape(NodeContext& c) {
   const Expr dims = c.in(0);
   Value value = {c.scalar(DType::kFloat, 0), Type::Tensor(wire::TensorProto::FLOAT)};
   if (const auto* attribute = c.Find("value")) {
-    const auto tensor = ReadTensor(attribute->t(), c.names().model().folder);
+    const auto tensor = c.names().model().Read(attribute->t());
     if (!tensor.ok()) return c.Fail(tensor.status());
     value = {AsScalar(c, c.b().Constant(*tensor)), Type::Tensor(attribute->t().data_type())};
   }
@@ -123,33 +120,72 @@ void Transpose(NodeContext& c) {
   c.out(0, c.op("Transpose", {x, c.i32s(permutation)}));
 }
 
+Expr CountOf(NodeContext& c, const Expr& x) {
+  return c.op("Size", {x}, {{"out_type", DType::kInt64}});
+}
+
+// 1 for each of `count` axes that `axes` names, 0 for the others.
+Expr Named(NodeContext& c, const Expr& axes, const Expr& count) {
+  return WithElements(c, c.op("Fill", {Pack(c, {count}), c.i64(0)}), axes,
+                      c.op("OnesLike", {axes}));
+}
+
+// x in the shape `dims`, which has `less` (or more, where negative) axes than x for each of `axes`.
+Expr WithAxes(NodeContext& c, const Expr& x, Expr dims, int less, const Expr& axes) {
+  const int rank = c.scope().RankOf(x);
+  const int64_t count = c.Dim(axes, 0);
+  if (rank >= 0 && count >= 0 && rank - less * count >= 0)
+    dims = AsShape(c, dims, {rank - less * count});
+  return c.op("Reshape", {x, dims});
+}
+
+Expr SqueezedAtRun(NodeContext& c, const Expr& x, const Expr& axes) {
+  const Expr dims = DimsOf(c, x);
+  const Expr stays = c.op("Equal", {Named(c, axes, CountOf(c, dims)), c.i64(0)});
+  return WithAxes(c, x, Taken(c, dims, AsShape(c, c.op("Where", {stays}), {-1}), 0), 1, axes);
+}
+
+// The dimensions of x at the places that are left, in their order.
+Expr UnsqueezedAtRun(NodeContext& c, const Expr& x, const Expr& axes) {
+  const Expr dims = DimsOf(c, x), one = c.i64(1);
+  const Expr is_new = Named(c, axes, CountOf(c, dims) + CountOf(c, axes));
+  const Expr place = c.op("Cumsum", {one - is_new, c.b().Int(0)}, {{"exclusive", true}});
+  const Expr old = Taken(c, c.op("ConcatV2", {dims, c.i64s({1}), c.b().Int(0)}), place, 0);
+  return WithAxes(c, x, Where(c.op("Equal", {is_new, one}), one, old), -1, axes);
+}
+
 // Axes are an attribute below opset 13; without any, all of size 1 go.
 void Squeeze(NodeContext& c) {
   const Expr x = c.in(0);
   std::vector<int64_t> axes = c.Ints("axes");
   if (c.has(1)) {
-    axes = c.Known(c.in(1), "axes");
-    if (axes.empty()) return c.out(0, c.op("Identity", {x}));
+    const Expr given = Cast(c.in(1), DType::kInt64);
+    const auto known = c.ints(given);
+    if (!known) return c.out(0, SqueezedAtRun(c, x, given));
+    if (known->empty()) return c.out(0, c.op("Identity", {x}));
+    axes = *known;
   }
   c.out(0, c.op("Squeeze", {x}, {{"squeeze_dims", axes}}));
 }
 
 void Unsqueeze(NodeContext& c) {
   const Expr x = c.in(0);
-  std::vector<int64_t> axes = c.has(1) ? c.Known(c.in(1), "axes") : c.Ints("axes");
-  if (c.failed()) return;
+  std::vector<int64_t> axes = c.Ints("axes");
+  if (c.has(1)) {
+    const Expr given = Cast(c.in(1), DType::kInt64);
+    const auto known = c.ints(given);
+    if (!known) return c.out(0, UnsqueezedAtRun(c, x, given));
+    axes = *known;
+  }
+  if (axes.size() > Shape::kMaxRank) return c.Invalid("it names too many axes");
   const bool has_negative =
       std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; });
-  const int rank = has_negative ? c.Rank(x) + static_cast<int>(axes.size()) : 0;
-  for (int64_t& axis : axes) {
-    if (has_negative) axis = c.Axis(axis, rank);
-  }
-  std::sort(axes.begin(), axes.end());
-  Expr result = axes.empty() ? c.op("Identity", {x}) : x;
-  for (const int64_t axis : axes) {
-    if (axis > Shape::kMaxRank) return c.Invalid("an axis is out of range");
-    result = Unsqueezed(c, result, static_cast<int>(axis));
-  }
+  const int rank = has_negative ? c.Rank(x) + static_cast<int>(axes.size()) : Shape::kMaxRank;
+  std::vector<int> places = c.Axes(axes, rank);
+  if (c.failed()) return;
+  std::sort(places.begin(), places.end());
+  Expr result = places.empty() ? c.op("Identity", {x}) : x;
+  for (const int axis : places) result = Unsqueezed(c, result, axis);
   c.out(0, result);
 }
 
@@ -168,7 +204,7 @@ void ConcatOp(NodeContext& c) {
   const std::vector<Expr> inputs = c.ins();
   if (inputs.empty()) return c.Invalid("it has no inputs");
   if (inputs.size() == 1) return c.out(0, c.op("Identity", {inputs[0]}));
-  c.out(0, Concat(c, inputs, static_cast<int>(c.Int("axis", 1))));
+  c.out(0, Concat(c, inputs, c.Int32("axis", 1)));
 }
 
 // Equal parts where no sizes are given, the last one less where it does not come out even.
@@ -176,6 +212,7 @@ void SplitOp(NodeContext& c) {
   const Expr x = c.in(0);
   const int axis = c.Axis(c.Int("axis", 0), std::max(c.Rank(x), 1));
   const int count = c.num_outputs();
+  if (count == 0) return c.Invalid("it has no outputs");
   if (c.failed()) return;
   Expr sizes;
   if (c.has(1)) {
@@ -195,6 +232,16 @@ void SplitOp(NodeContext& c) {
   for (int i = 0; i < count; ++i) c.out(i, parts[i]);
 }
 
+// All of the axes that `axes` does not name.
+Expr SlicedAtRun(NodeContext& c, const Expr& x, const Expr& starts, const Expr& ends,
+                 const Expr& axes, const std::optional<Expr>& steps) {
+  const Expr dims = DimsOf(c, x);
+  Expr strides = c.op("OnesLike", {dims});
+  if (steps) strides = WithElements(c, strides, axes, *steps);
+  return c.op("StridedSlice", {x, WithElements(c, c.op("ZerosLike", {dims}), axes, starts),
+                               WithElements(c, dims, axes, ends), strides});
+}
+
 // As numpy's, clamped; attributes below opset 10.
 void SliceOp(NodeContext& c) {
   const Expr x = c.in(0);
@@ -207,27 +254,26 @@ void SliceOp(NodeContext& c) {
              steps = input(4, "steps");
   if (!starts || !ends) return c.Invalid("it says no starts or ends");
   if (c.failed()) return;
-  std::vector<int64_t> axes;
+  const int64_t count = c.Dim(*starts, 0);
+  std::optional<std::vector<int64_t>> known;
   if (given) {
-    axes = c.Known(*given, "axes");
-  } else {
-    const PartialShape& shape = c.shape(*starts);
-    if (!shape.has_rank() || shape.rank() != 1 || shape.dim(0) < 0)
-      return c.Unsupported("without axes, the number of starts must be known");
-    if (shape.dim(0) > Shape::kMaxRank) return c.Invalid("there are too many starts");
-    axes.resize(shape.dim(0));
-    std::iota(axes.begin(), axes.end(), 0);
+    known = c.ints(*given);
+  } else if (count >= 0) {
+    if (count > Shape::kMaxRank) return c.Invalid("there are too many starts");
+    known.emplace(count);
+    std::iota(known->begin(), known->end(), 0);
+  }
+  if (!known) {
+    const Expr axes = given ? *given : Iota(c, CountOf(c, *starts));
+    const Value result = {SlicedAtRun(c, x, *starts, *ends, axes, steps), c.value(0).type};
+    return c.out(0, result);
   }
   const bool has_negative =
-      std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; });
+      std::any_of(known->begin(), known->end(), [](int64_t axis) { return axis < 0; });
   const int rank = has_negative ? c.Rank(x) : c.scope().RankOf(x);
-  int64_t width = 0;
-  for (int64_t& axis : axes) {
-    if (has_negative || rank >= 0) axis = c.Axis(axis, rank);
-    if (axis >= Shape::kMaxRank) return c.Invalid("an axis is out of range");
-    width = std::max(width, axis + 1);
-  }
+  const std::vector<int> axes = c.Axes(*known, rank >= 0 ? rank : Shape::kMaxRank);
   if (c.failed()) return;
+  const int width = axes.empty() ? 0 : *std::max_element(axes.begin(), axes.end()) + 1;
   if (axes.empty()) return c.out(0, c.op("Identity", {x}));
   // One element for each axis up to the last that is sliced; those between are masked.
   const auto spread = [&](const Expr& values, int64_t fill) {
@@ -238,7 +284,7 @@ void SliceOp(NodeContext& c) {
   };
   if (width > 31) return c.Unsupported("slices of more than 31 axes");
   int64_t mask = (int64_t{1} << width) - 1;
-  for (const int64_t axis : axes) mask &= ~(int64_t{1} << axis);
+  for (const int axis : axes) mask &= ~(int64_t{1} << axis);
   const Expr strides = steps ? spread(*steps, 1) : c.i64s(std::vector<int64_t>(width, 1));
   c.out(0, Value{c.op("StridedSlice", {x, spread(*starts, 0), spread(*ends, 0), strides},
                       {{"begin_mask", mask}, {"end_mask", mask}}),
@@ -264,7 +310,7 @@ void EyeLike(NodeContext& c) {
   const Value x = c.value(0);
   const auto [rows, columns] = RowsAndColumns(c, x.expr);
   const Expr is_one = c.op("Equal", {rows + static_cast<double>(c.Int("k", 0)), columns});
-  const int elem_type = static_cast<int>(c.Int("dtype", x.type.elem_type));
+  const int elem_type = c.Int32("dtype", x.type.elem_type);
   if (!c.failed()) c.out(0, ToElem(c, {is_one, Type::Tensor(wire::TensorProto::BOOL)}, elem_type));
 }
 
@@ -279,7 +325,7 @@ void Trilu(NodeContext& c) {
 
 void DepthToSpace(NodeContext& c) {
   const Expr x = c.in(0);
-  const int64_t block = c.Int("blocksize", 0);
+  const int64_t block = c.Int32("blocksize", 0);
   if (c.Rank(x) != 4 || block < 1) return c.Invalid("it takes images [N, C, H, W] and a blocksize");
   const Expr n = DimOf(c, x, 0), channels = DimOf(c, x, 1), h = DimOf(c, x, 2), w = DimOf(c, x, 3);
   const Expr size = c.i64(block);
@@ -295,7 +341,7 @@ void DepthToSpace(NodeContext& c) {
 
 void SpaceToDepth(NodeContext& c) {
   const Expr x = c.in(0);
-  const int64_t block = c.Int("blocksize", 0);
+  const int64_t block = c.Int32("blocksize", 0);
   if (c.Rank(x) != 4 || block < 1) return c.Invalid("it takes images [N, C, H, W] and a blocksize");
   const Expr n = DimOf(c, x, 0), channels = DimOf(c, x, 1), size = c.i64(block);
   const Expr h = c.op("FloorDiv", {DimOf(c, x, 2), size});
@@ -316,15 +362,13 @@ void Dropout(NodeContext& c) {
   if (c.failed()) return;
   bool drops = false;
   if (c.has(2)) {
-    const ValueInfo& training = c.scope().Info(c.in(2));
-    if (!training.constant.has_value())
+    const std::optional<bool> training = c.KnownScalar<bool>(AsScalar(c, c.in(2)));
+    if (!training)
       return c.Unsupported("whether it is training must be known before the program runs");
-    drops = training.constant.scalar<bool>();
+    drops = *training;
   }
-  if (drops && c.has(1)) {
-    const ValueInfo& ratio = c.scope().Info(Cast(AsScalar(c, c.in(1)), DType::kFloat));
-    drops = !ratio.constant.has_value() || ratio.constant.scalar<float>() != 0;
-  }
+  if (drops && c.has(1))
+    drops = c.KnownScalar<float>(Cast(AsScalar(c, c.in(1)), DType::kFloat)) != 0.0f;
   if (drops) return c.Unsupported("it is for training");
   c.out(0, c.op("Identity", {x}));
   if (c.wants(1)) c.out(1, c.op("Fill", {DimsOf(c, x), c.b().Constant(Tensor::Scalar(true))}));

@@ -14,7 +14,7 @@ constexpr double kPi = std::numbers::pi;
 Expr AsComplex(NodeContext& c, const Expr& x) {
   const int last = c.Rank(x) - 1;
   if (c.failed() || last < 0) return x;
-  const int64_t parts = c.shape(x).dim(last);
+  const int64_t parts = c.Dim(x, last);
   if (parts != 1 && parts != 2) {
     c.Invalid("its last dimension must be 1 or 2");
     return x;
@@ -99,7 +99,7 @@ void Window(NodeContext& c, double a0, double a1, double a2) {
   const Expr angle = 2 * kPi * n / period;
   Expr y = a0 - a1 * c.op("Cos", {angle});
   if (a2 != 0) y = y + a2 * c.op("Cos", {2.0 * angle});
-  const int elem_type = static_cast<int>(c.Int("output_datatype", wire::TensorProto::FLOAT));
+  const int elem_type = c.Int32("output_datatype", wire::TensorProto::FLOAT);
   if (!c.failed()) c.out(0, ToElem(c, {y, Type::Tensor(wire::TensorProto::DOUBLE)}, elem_type));
 }
 
@@ -137,7 +137,7 @@ void MelWeightMatrix(NodeContext& c) {
   Expr y = Where(between(begin, center, true), up, zero);
   const Expr falls = And(c, c.op("Greater", {j, center}), c.op("Less", {j, end}));
   y = Where(falls, ratio(end - j, end - center), y);
-  const int elem_type = static_cast<int>(c.Int("output_datatype", wire::TensorProto::FLOAT));
+  const int elem_type = c.Int32("output_datatype", wire::TensorProto::FLOAT);
   if (!c.failed()) c.out(0, ToElem(c, {y, Type::Tensor(wire::TensorProto::DOUBLE)}, elem_type));
 }
 

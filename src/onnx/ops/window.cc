@@ -1,6 +1,7 @@
 #include "onnx/ops/window.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "onnx/ops/pieces.h"
 
@@ -61,24 +62,30 @@ std::vector<int64_t> IntsOrAll(NodeContext& c, absl::string_view name, size_t co
                                int64_t fallback) {
   std::vector<int64_t> values = c.Ints(name);
   if (values.empty()) values.assign(count, fallback);
-  if (values.size() == count) return values;
-  c.Invalid(
-      absl::StrCat("its attribute '", name, "' has ", values.size(), " numbers, not ", count));
+  const bool are_small = std::all_of(values.begin(), values.end(), [](int64_t value) {
+    return value == static_cast<int32_t>(value);
+  });
+  if (values.size() == count && are_small) return values;
+  c.Invalid(are_small ? absl::StrCat("its attribute '", name, "' has ", values.size(),
+                                     " numbers, not ", count)
+                      : absl::StrCat("a number of its attribute '", name, "' is out of range"));
   return std::vector<int64_t>(count, fallback);
 }
 
+bool AreSizes(NodeContext& c, const std::vector<int64_t>& sizes) {
+  const bool result = std::all_of(sizes.begin(), sizes.end(), [](int64_t size) {
+    return size >= 1 && size <= std::numeric_limits<int32_t>::max();
+  });
+  if (!result) c.Invalid("a size of its windows is less than 1, or too large");
+  return result;
+}
+
 Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel) {
-  constexpr int64_t kMaxSize = int64_t{1} << 31;
   Windows w;
   w.kernel = std::move(kernel);
   w.strides = IntsOrAll(c, "strides", w.kernel.size(), 1);
   w.dilations = IntsOrAll(c, "dilations", w.kernel.size(), 1);
-  for (const auto& sizes : {w.kernel, w.strides, w.dilations}) {
-    for (const int64_t size : sizes) {
-      if (size < 1 || size >= kMaxSize)
-        c.Invalid("a size of its windows is less than 1, or too large");
-    }
-  }
+  for (const auto& sizes : {w.kernel, w.strides, w.dilations}) AreSizes(c, sizes);
   const int rank = c.Rank(x);
   if (!c.failed() && rank != w.rank() + 2)
     c.Invalid(absl::StrCat("its input has rank ", rank, ", its windows have ", w.rank()));

@@ -22,7 +22,10 @@ struct Windows {
 // not have the length of the kernel, and for sizes below 1.
 Windows ReadWindows(NodeContext& c, const Expr& x, std::vector<int64_t> kernel);
 
-// A list of `count` numbers: the attribute, or `fallback` for each.
+// The sizes of windows, at least 1 and below 2^31; the node fails where one is not.
+bool AreSizes(NodeContext& c, const std::vector<int64_t>& sizes);
+
+// A list of `count` numbers of 32 bits: the attribute, or `fallback` for each.
 std::vector<int64_t> IntsOrAll(NodeContext& c, absl::string_view name, size_t count,
                                int64_t fallback);
 
