@@ -1,8 +1,11 @@
 // Models of ONNX: what they become, and what is said of those that are not sound.
 #include "onnx/import.h"
 
+#include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "base/work.h"
 #include "gmock/gmock.h"
 #include "gyre/core/session.h"
 #include "onnx/onnx.pb.h"
@@ -221,6 +224,223 @@ TEST(ImportOnnx, RefusesFilesOutsideOfItsFolder) {
         Import(model, {.folder = folder.Path("model"), .trainable_initializers = false});
     EXPECT_FALSE(imported.ok()) << location;
   }
+}
+
+AttributeProto& AddAttribute(NodeProto& node, const std::string& name,
+                             AttributeProto::AttributeType type) {
+  AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(type);
+  return attribute;
+}
+
+// A model of one node, whose first input is x.
+ModelProto OneNode(const std::string& op, const std::vector<std::string>& inputs,
+                   const std::vector<int64_t>& dims = {2, 3}, int elem_type = TensorProto::FLOAT) {
+  ModelProto model = Model();
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "x", elem_type, dims);
+  AddNode(graph, op, inputs, {"y"});
+  graph.add_output()->set_name("y");
+  return model;
+}
+
+TEST(ImportOnnx, RefusesConstantsOfAnotherTypeOrShapeThanTheNodeWants) {
+  ModelProto dropout = OneNode("Dropout", {"x", "", "training"});
+  AddInitializer(*dropout.mutable_graph(), "training", {1, 2});
+  EXPECT_THAT(ErrorOf(dropout), HasSubstr("whether it is training must be known"));
+
+  ModelProto resize = OneNode("Resize", {"x", "", "scales"});
+  AddInitializer(*resize.mutable_graph(), "scales", {1, 2, 1, 2}).set_dims(0, 2);
+  resize.mutable_graph()->mutable_initializer(0)->add_dims(2);
+  EXPECT_FALSE(absl::IsInternal(Import(resize).status())) << Import(resize).status();
+}
+
+TEST(ImportOnnx, RefusesNodesWithoutOutputs) {
+  ModelProto model = OneNode("Split", {"x"});
+  model.mutable_graph()->mutable_node(0)->clear_output();
+  EXPECT_THAT(ErrorOf(model), HasSubstr("it has no outputs"));
+}
+
+TEST(ImportOnnx, FailsOnlyOnceInANode) {
+  ModelProto model = OneNode("ScatterND", {"x", "at", "x"});
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "at", TensorProto::INT32, {1, 1});
+  AddAttribute(*graph.mutable_node(0), "reduction", AttributeProto::STRING).set_s("mul");
+  EXPECT_EQ(Import(model).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ImportOnnx, RefusesFunctionsThatReturnWhatTheyAreNotGiven) {
+  ModelProto model = OneNode("Returns", {});
+  model.mutable_graph()->mutable_node(0)->set_domain("mine");
+  wire::FunctionProto& function = *model.add_functions();
+  function.set_name("Returns");
+  function.set_domain("mine");
+  function.add_input("a");
+  function.add_output("a");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("the function is not given its input 'a'"));
+}
+
+TEST(ImportOnnx, RefusesAttributesOfAnotherType) {
+  ModelProto model = OneNode("Softmax", {"x"});
+  AddAttribute(*model.mutable_graph()->mutable_node(0), "axis", AttributeProto::FLOAT).set_f(1);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("its attribute 'axis' is of another type"));
+}
+
+TEST(ImportOnnx, RefusesNumbersOfMoreBitsThanTheyMayHave) {
+  ModelProto model = OneNode("Cast", {"x"});
+  AddAttribute(*model.mutable_graph()->mutable_node(0), "to", AttributeProto::INT)
+      .set_i((int64_t{1} << 32) + TensorProto::FLOAT);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("'to', 4294967297, is out of range"));
+}
+
+TEST(ImportOnnx, RefusesAxesThatAreNamedTwice) {
+  ModelProto model = OneNode("Resize", {"x", "", "scales"});
+  AddInitializer(*model.mutable_graph(), "scales", {1, 1});
+  AttributeProto& axes =
+      AddAttribute(*model.mutable_graph()->mutable_node(0), "axes", AttributeProto::INTS);
+  axes.add_ints(0);
+  axes.add_ints(-2);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("axis -2 is named twice"));
+}
+
+TEST(ImportOnnx, NumbersOfUnsignedTypesAreNumbersToo) {
+  ModelProto model = OneNode("PRelu", {"x", "x"}, {3}, TensorProto::UINT32);
+  const auto outputs = RunModel(model, {{"x:0", std::vector<uint32_t>{0, 1, 7}}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].values<uint32_t>(), ElementsAre(0, 1, 7));
+}
+
+TEST(ImportOnnx, SparseInitializersTakeUpAGigabyteAtMostTogether) {
+  ModelProto model = OneNode("Identity", {"x"});
+  for (const char* name : {"a", "b"}) {
+    wire::SparseTensorProto& sparse = *model.mutable_graph()->add_sparse_initializer();
+    sparse.mutable_values()->set_name(name);
+    sparse.mutable_values()->set_data_type(TensorProto::FLOAT);
+    sparse.mutable_values()->add_dims(0);
+    sparse.mutable_indices()->set_data_type(TensorProto::INT64);
+    sparse.mutable_indices()->add_dims(0);
+    sparse.add_dims(200'000'000);
+  }
+  EXPECT_EQ(Import(model).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+// x + w, twice each within the next.
+ModelProto Doubling(int depth) {
+  ModelProto model = OneNode("f0", {"x"});
+  model.mutable_graph()->mutable_node(0)->set_domain("mine");
+  for (int i = 0; i <= depth; ++i) {
+    wire::FunctionProto& function = *model.add_functions();
+    function.set_name(absl::StrCat("f", i));
+    function.set_domain("mine");
+    function.add_input("a");
+    function.add_output("c");
+    for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c")}) {
+      NodeProto& node = *function.add_node();
+      node.set_op_type(i == depth ? "Neg" : absl::StrCat("f", i + 1));
+      if (i < depth) node.set_domain("mine");
+      node.add_input(from);
+      node.add_output(to);
+    }
+  }
+  return model;
+}
+
+TEST(ImportOnnx, EndsWhereFunctionsMakeTooManyNodes) {
+  EXPECT_TRUE(Import(Doubling(10)).ok()) << Import(Doubling(10)).status();
+  const int64_t before = WorkSpent();
+  const absl::Status status = Import(Doubling(60)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("too many nodes"));
+  EXPECT_LT(WorkSpent() - before, 5'000'000);
+}
+
+TEST(ImportOnnx, ReadsAConstantOnceHoweverOftenItsFunctionIsCalled) {
+  ModelProto model = Doubling(10);
+  wire::FunctionProto& last = *model.mutable_functions(10);
+  NodeProto& constant = *last.add_node();
+  constant.set_op_type("Constant");
+  constant.add_output("k");
+  TensorProto& value = *AddAttribute(constant, "value", AttributeProto::TENSOR).mutable_t();
+  value.set_data_type(TensorProto::FLOAT);
+  value.add_dims(1 << 18);
+  value.set_raw_data(std::string(1 << 20, '\0'));
+  constexpr int64_t kBudget = 64 << 20;
+  const WorkLimit limit(nullptr, kBudget);
+  EXPECT_TRUE(Import(model).ok()) << Import(model).status();
+}
+
+TEST(ImportOnnx, LongNamesAreNotWrittenAgainAndAgain) {
+  ModelProto model = OneNode("HardSwish", {"x"});
+  model.mutable_graph()->mutable_node(0)->set_name(std::string(100'000, 'a'));
+  const auto imported = Import(model);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  for (const Node& node : imported->program->main().nodes) EXPECT_LT(node.name.size(), 300u);
+}
+
+// Axes that are fed.
+absl::StatusOr<Tensor> RunWithAxes(const std::string& op, const Tensor& x, const Tensor& axes) {
+  ModelProto model = OneNode(
+      op, {"x", "axes"}, std::vector<int64_t>(x.shape().dims().begin(), x.shape().dims().end()));
+  model.mutable_opset_import(0)->set_version(18);
+  AddInput(*model.mutable_graph(), "axes", TensorProto::INT64, {axes.num_elements()});
+  const auto outputs = RunModel(model, {{"x:0", x}, {"axes:0", axes}});
+  if (!outputs.ok()) return outputs.status();
+  return (*outputs)[0];
+}
+
+TEST(ImportOnnx, AxesMayBeKnownWhenTheProgramRuns) {
+  const Tensor x = *Tensor::Zeros(DType::kFloat, Shape::Trusted({1, 2, 1, 3}), Tensor::Alloc());
+  const auto squeezed = RunWithAxes("Squeeze", x, Tensor::Vector<int64_t>({-2, 0}));
+  ASSERT_TRUE(squeezed.ok()) << squeezed.status();
+  EXPECT_EQ(squeezed->shape(), Shape::Trusted({2, 3}));
+  EXPECT_FALSE(RunWithAxes("Squeeze", x, Tensor::Vector<int64_t>({1})).ok()) << "its size is 2";
+  EXPECT_FALSE(RunWithAxes("Squeeze", x, Tensor::Vector<int64_t>({4})).ok());
+
+  const auto unsqueezed = RunWithAxes("Unsqueeze", x, Tensor::Vector<int64_t>({5, 0, -4}));
+  ASSERT_TRUE(unsqueezed.ok()) << unsqueezed.status();
+  EXPECT_EQ(unsqueezed->shape(), Shape::Trusted({1, 1, 2, 1, 1, 1, 3}));
+  EXPECT_FALSE(RunWithAxes("Unsqueeze", x, Tensor::Vector<int64_t>({0, 0})).ok());
+  EXPECT_FALSE(RunWithAxes("Unsqueeze", x, Tensor::Vector<int64_t>({5})).ok());
+}
+
+TEST(ImportOnnx, SlicesAndPadsAlongAxesThatAreFed) {
+  ModelProto slice = OneNode("Slice", {"x", "starts", "ends", "axes", "steps"}, {2, 3});
+  for (const char* name : {"starts", "ends", "axes", "steps"})
+    AddInput(*slice.mutable_graph(), name, TensorProto::INT64, {1});
+  const auto ints = [](int64_t value) { return Tensor::Vector<int64_t>({value}); };
+  const Tensor x = Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, Shape::Trusted({2, 3}));
+  const auto sliced = RunModel(slice, {{"x:0", x},
+                                       {"starts:0", ints(-1)},
+                                       {"ends:0", ints(std::numeric_limits<int64_t>::min())},
+                                       {"axes:0", ints(-1)},
+                                       {"steps:0", ints(-2)}});
+  ASSERT_TRUE(sliced.ok()) << sliced.status();
+  EXPECT_EQ((*sliced)[0].shape(), Shape::Trusted({2, 2}));
+  EXPECT_THAT((*sliced)[0].values<float>(), ElementsAre(3, 1, 6, 4));
+
+  ModelProto pad = OneNode("Pad", {"x", "pads", "", "axes"}, {2, 3});
+  pad.mutable_opset_import(0)->set_version(18);
+  AddInput(*pad.mutable_graph(), "pads", TensorProto::INT64, {2});
+  AddInput(*pad.mutable_graph(), "axes", TensorProto::INT64, {1});
+  const auto padded = RunModel(
+      pad, {{"x:0", x}, {"pads:0", Tensor::Vector<int64_t>({1, -2})}, {"axes:0", ints(-1)}});
+  ASSERT_TRUE(padded.ok()) << padded.status();
+  EXPECT_EQ((*padded)[0].shape(), Shape::Trusted({2, 2}));
+  EXPECT_THAT((*padded)[0].values<float>(), ElementsAre(0, 1, 0, 4));
+}
+
+TEST(ImportOnnx, OldModelsSayWhereASecondOperandBegins) {
+  ModelProto model = OneNode("Add", {"x", "w"});
+  model.mutable_opset_import(0)->set_version(6);
+  AddInitializer(*model.mutable_graph(), "w", {10, 20});
+  NodeProto& node = *model.mutable_graph()->mutable_node(0);
+  AddAttribute(node, "broadcast", AttributeProto::INT).set_i(1);
+  AddAttribute(node, "axis", AttributeProto::INT).set_i(0);
+  const auto outputs = RunModel(
+      model, {{"x:0", Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, Shape::Trusted({2, 3}))}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(11, 12, 13, 24, 25, 26));
 }
 
 TEST(ImportOnnx, RefusesWhatIsCutOff) {

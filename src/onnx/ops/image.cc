@@ -22,6 +22,9 @@ Expr ReflectedWithin(NodeContext& c, const Expr& x, const Expr& low, const Expr&
   return low + Minimum(c, at, period - at);
 }
 
+// Each of them is a formula of its own: four axes of cubic samples, eight of linear ones.
+constexpr int64_t kMaxNeighbours = 256;
+
 class GridSampler {
  public:
   explicit GridSampler(NodeContext& c) : c_(c) {}
@@ -117,8 +120,8 @@ class GridSampler {
   Expr Sum(bool cubic) {
     const int count = cubic ? 4 : 2, before = cubic ? 1 : 0;
     int64_t neighbours = 1;
-    for (int d = 0; d < space_; ++d) neighbours *= count;
-    if (neighbours > 4096) {
+    for (int d = 0; d < space_ && neighbours <= kMaxNeighbours; ++d) neighbours *= count;
+    if (neighbours > kMaxNeighbours) {
       c_.Unsupported("samples of so many axes");
       return x_;
     }

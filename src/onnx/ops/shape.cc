@@ -130,6 +130,11 @@ Expr Named(NodeContext& c, const Expr& axes, const Expr& count) {
                       c.op("OnesLike", {axes}));
 }
 
+// The axes that `named` does not name.
+Expr Unnamed(NodeContext& c, const Expr& named) {
+  return AsShape(c, c.op("Where", {c.op("Equal", {named, c.i64(0)})}), {-1});
+}
+
 // x in the shape `dims`, which has `less` (or more, where negative) axes than x for each of `axes`.
 Expr WithAxes(NodeContext& c, const Expr& x, Expr dims, int less, const Expr& axes) {
   const int rank = c.scope().RankOf(x);
@@ -141,17 +146,16 @@ Expr WithAxes(NodeContext& c, const Expr& x, Expr dims, int less, const Expr& ax
 
 Expr SqueezedAtRun(NodeContext& c, const Expr& x, const Expr& axes) {
   const Expr dims = DimsOf(c, x);
-  const Expr stays = c.op("Equal", {Named(c, axes, CountOf(c, dims)), c.i64(0)});
-  return WithAxes(c, x, Taken(c, dims, AsShape(c, c.op("Where", {stays}), {-1}), 0), 1, axes);
+  const Expr stay = Unnamed(c, Named(c, axes, CountOf(c, dims)));
+  return WithAxes(c, x, Taken(c, dims, stay, 0), 1, axes);
 }
 
 // The dimensions of x at the places that are left, in their order.
 Expr UnsqueezedAtRun(NodeContext& c, const Expr& x, const Expr& axes) {
-  const Expr dims = DimsOf(c, x), one = c.i64(1);
-  const Expr is_new = Named(c, axes, CountOf(c, dims) + CountOf(c, axes));
-  const Expr place = c.op("Cumsum", {one - is_new, c.b().Int(0)}, {{"exclusive", true}});
-  const Expr old = Taken(c, c.op("ConcatV2", {dims, c.i64s({1}), c.b().Int(0)}), place, 0);
-  return WithAxes(c, x, Where(c.op("Equal", {is_new, one}), one, old), -1, axes);
+  const Expr dims = DimsOf(c, x);
+  const Expr named = Named(c, axes, CountOf(c, dims) + CountOf(c, axes));
+  const Expr ones = c.op("OnesLike", {named});
+  return WithAxes(c, x, WithElements(c, ones, Unnamed(c, named), dims), -1, axes);
 }
 
 // Axes are an attribute below opset 13; without any, all of size 1 go.
