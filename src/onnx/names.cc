@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxDepth = 64;
 // Steps of work: some two for each node that is written. Functions are written at each call, bodies
 // several times.
-constexpr int64_t kMaxWork = int64_t{1} << 22;
+constexpr int64_t kMaxWork = int64_t{1} << 21;
 constexpr int64_t kMaxSparseBytes = int64_t{1} << 30;
 constexpr size_t kMaxShortName = 200;
 
