@@ -248,7 +248,7 @@ ModelProto OneNode(const std::string& op, const std::vector<std::string>& inputs
 TEST(ImportOnnx, RefusesConstantsOfAnotherTypeOrShapeThanTheNodeWants) {
   ModelProto dropout = OneNode("Dropout", {"x", "", "training"});
   AddInitializer(*dropout.mutable_graph(), "training", {1, 2});
-  EXPECT_THAT(ErrorOf(dropout), HasSubstr("whether it is training must be known"));
+  EXPECT_THAT(ErrorOf(dropout), HasSubstr("whether it is training must be true or false"));
 
   ModelProto resize = OneNode("Resize", {"x", "", "scales"});
   AddInitializer(*resize.mutable_graph(), "scales", {1, 2, 1, 2}).set_dims(0, 2);
@@ -260,6 +260,11 @@ TEST(ImportOnnx, RefusesNodesWithoutOutputs) {
   ModelProto model = OneNode("Split", {"x"});
   model.mutable_graph()->mutable_node(0)->clear_output();
   EXPECT_THAT(ErrorOf(model), HasSubstr("it has no outputs"));
+}
+
+TEST(ImportOnnx, RefusesScalarsWhereThereMustBeAnAxis) {
+  EXPECT_THAT(ErrorOf(OneNode("SplitToSequence", {"x"}, {})), HasSubstr("axis 0"));
+  EXPECT_THAT(ErrorOf(OneNode("TensorScatter", {"x", "x"}, {})), HasSubstr("axis -2"));
 }
 
 TEST(ImportOnnx, FailsOnlyOnceInANode) {

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/checked_math.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/pieces.h"
 #include "onnx/ops/window.h"
@@ -21,6 +20,8 @@ Expr ReflectedWithin(NodeContext& c, const Expr& x, const Expr& low, const Expr&
   const Expr at = c.op("FloorMod", {x - low, safe});
   return low + Minimum(c, at, period - at);
 }
+
+constexpr int64_t kMaxAxes = 32;
 
 // Each of them is a formula of its own: four axes of cubic samples, eight of linear ones.
 constexpr int64_t kMaxNeighbours = 256;
@@ -230,55 +231,51 @@ void NonMaxSuppression(NodeContext& c) {
 // Columns [N, C * k…, windows] back to images: what meets at a place adds up.
 void Col2Im(NodeContext& c) {
   const Expr x = c.in(0);
-  const std::vector<int64_t> image = c.Known(c.in(1), "image shape");
-  Windows w;
-  w.kernel = c.Known(c.in(2), "block shape");
-  const size_t n = w.kernel.size();
-  if (c.failed() || image.size() != n || n == 0) return c.Invalid("image and block do not agree");
-  w.strides = IntsOrAll(c, "strides", n, 1);
-  w.dilations = IntsOrAll(c, "dilations", n, 1);
+  const Expr image_shape = Cast(c.in(1), DType::kInt64), block_shape = Cast(c.in(2), DType::kInt64);
+  const int64_t n = c.Dim(image_shape, 0);
+  if (n < 0) return c.Unsupported("the number of its image's axes must be known");
+  if (n == 0 || n > kMaxAxes || c.Dim(block_shape, 0) != n)
+    return c.Invalid("image and block do not agree");
+  const std::vector<int64_t> strides = IntsOrAll(c, "strides", n, 1);
+  const std::vector<int64_t> dilations = IntsOrAll(c, "dilations", n, 1);
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * n, 0);
-  for (const auto& sizes : {image, w.kernel, w.strides, w.dilations}) {
-    if (!AreSizes(c, sizes)) return;
-  }
+  if (!AreSizes(c, strides) || !AreSizes(c, dilations)) return;
   // The place of each element of each window in the padded image, by its number.
-  Expr places = c.i64(0);
+  Expr places = c.i64(0), total = c.i64(1);
   std::vector<Expr> padded;
-  int64_t block = 1;
-  for (size_t d = 0; d < n && !c.failed(); ++d) {
-    const int64_t size = image[d] + pads[d] + pads[n + d];
-    const int64_t extent = (w.kernel[d] - 1) * w.dilations[d] + 1;
-    const auto product = CheckedMul(block, w.kernel[d]);
-    if (size < extent || !product) return c.Invalid("a size of its windows is out of range");
-    block = *product;
-    padded.push_back(c.i64(size));
-    const Expr count = c.i64((size - extent) / w.strides[d] + 1);
-    const Expr steps = static_cast<double>(w.dilations[d]) * Iota(c, c.i64(w.kernel[d]));
-    const Expr starts = static_cast<double>(w.strides[d]) * Iota(c, count);
+  for (int64_t d = 0; d < n && !c.failed(); ++d) {
+    const auto along = [&](const Expr& vector) {
+      return Taken(c, vector, c.b().Int(static_cast<int32_t>(d)), 0);
+    };
+    const Expr kernel = along(block_shape);
+    const Expr size = along(image_shape) + static_cast<double>(pads[d] + pads[n + d]);
+    const Expr extent = static_cast<double>(dilations[d]) * (kernel - 1.0) + 1.0;
+    const Expr count = c.op("FloorDiv", {size - extent, c.i64(strides[d])}) + 1.0;
+    const Expr steps = static_cast<double>(dilations[d]) * Iota(c, kernel);
+    const Expr starts = static_cast<double>(strides[d]) * Iota(c, count);
     std::vector<int64_t> line(2 * n, 1), turn(2 * n, 1);
     line[d] = -1;
     turn[n + d] = -1;
-    places =
-        static_cast<double>(size) * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
+    places = size * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
+    total = total * size;
+    padded.push_back(size);
   }
+  if (c.failed()) return;
   const Expr batch = DimOf(c, x, 0);
-  const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), c.i64(block)});
+  const Expr block = c.op("Prod", {block_shape, c.b().Int(0)});
+  const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), block});
   const Expr columns =
       c.op("Reshape",
            {x, Pack(c, {batch * channels, c.op("Size", {places}, {{"out_type", DType::kInt64}})})});
-  Expr total = c.i64(1);
-  for (const Expr& size : padded) total = total * size;
   const Expr sums =
       c.op("UnsortedSegmentSum", {Transposed(c, columns, {1, 0}), AsShape(c, places, {-1}), total});
-  std::vector<Expr> shape = {batch, channels}, begin = {c.i64(0), c.i64(0)},
-                    extent = {c.i64(-1), c.i64(-1)};
-  for (size_t d = 0; d < n; ++d) {
-    shape.push_back(padded[d]);
-    begin.push_back(c.i64(pads[d]));
-    extent.push_back(c.i64(image[d]));
-  }
+  std::vector<Expr> shape = {batch, channels};
+  shape.insert(shape.end(), padded.begin(), padded.end());
   const Expr images = c.op("Reshape", {Transposed(c, sums, {1, 0}), Pack(c, shape)});
-  c.out(0, c.op("Slice", {images, Pack(c, begin), Pack(c, extent)}));
+  std::vector<int64_t> begin = {0, 0};
+  begin.insert(begin.end(), pads.begin(), pads.begin() + n);
+  const Expr extent = c.op("ConcatV2", {c.i64s({-1, -1}), image_shape, c.b().Int(0)});
+  c.out(0, c.op("Slice", {images, c.i64s(begin), extent}));
 }
 
 }  // namespace

@@ -127,7 +127,7 @@ void ScatterND(NodeContext& c) {
 void TensorScatter(NodeContext& c) {
   const Expr x = c.in(0), update = c.in(1);
   const int rank = c.Rank(x);
-  const int axis = c.Axis(c.Int("axis", -2), std::max(rank, 1));
+  const int axis = c.Axis(c.Int("axis", -2), rank);
   if (c.failed()) return;
   const Expr steps = Iota(c, DimOf(c, update, axis));
   std::vector<int64_t> line(rank, 1), batch(rank, 1);

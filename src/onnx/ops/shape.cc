@@ -360,24 +360,6 @@ void ReverseSequence(NodeContext& c) {
                 {{"seq_dim", c.Int("time_axis", 0)}, {"batch_dim", c.Int("batch_axis", 1)}}));
 }
 
-// Without training (which is asked for by an input, and not supported) nothing is dropped.
-void Dropout(NodeContext& c) {
-  const Expr x = c.in(0);
-  if (c.failed()) return;
-  bool drops = false;
-  if (c.has(2)) {
-    const std::optional<bool> training = c.KnownScalar<bool>(AsScalar(c, c.in(2)));
-    if (!training)
-      return c.Unsupported("whether it is training must be known before the program runs");
-    drops = *training;
-  }
-  if (drops && c.has(1))
-    drops = c.KnownScalar<float>(Cast(AsScalar(c, c.in(1)), DType::kFloat)) != 0.0f;
-  if (drops) return c.Unsupported("it is for training");
-  c.out(0, c.op("Identity", {x}));
-  if (c.wants(1)) c.out(1, c.op("Fill", {DimsOf(c, x), c.b().Constant(Tensor::Scalar(true))}));
-}
-
 }  // namespace
 
 void AddShapeOps(OpTable& t) {
@@ -385,7 +367,6 @@ void AddShapeOps(OpTable& t) {
   t.Add("Constant", Constant);
   t.Add("ConstantOfShape", ConstantOfShape);
   t.Add("DepthToSpace", DepthToSpace);
-  t.Add("Dropout", Dropout);
   t.Add("Expand", Expand);
   t.Add("EyeLike", EyeLike);
   t.Add("Flatten", Flatten);
