@@ -256,6 +256,18 @@ TEST(ImportOnnx, RefusesConstantsOfAnotherTypeOrShapeThanTheNodeWants) {
   EXPECT_FALSE(absl::IsInternal(Import(resize).status())) << Import(resize).status();
 }
 
+TEST(ImportOnnx, RefusesRegionsThatAreNoVector) {
+  ModelProto model = OneNode("Resize", {"x", "region", "", "sizes"});
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "region", TensorProto::FLOAT, {});
+  AddInput(graph, "sizes", TensorProto::INT64, {2});
+  NodeProto& node = *graph.mutable_node(0);
+  AddAttribute(node, "mode", AttributeProto::STRING).set_s("linear");
+  AddAttribute(node, "coordinate_transformation_mode", AttributeProto::STRING)
+      .set_s("tf_crop_and_resize");
+  EXPECT_EQ(Import(model).status().code(), absl::StatusCode::kUnimplemented);
+}
+
 TEST(ImportOnnx, RefusesNodesWithoutOutputs) {
   ModelProto model = OneNode("Split", {"x"});
   model.mutable_graph()->mutable_node(0)->clear_output();

@@ -116,6 +116,7 @@ Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner)
 Expr Extrapolated(NodeContext& c, const Expr& x, const std::vector<Axis>& axes, double value) {
   Expr result = x;
   const int rank = c.Rank(x);
+  if (c.failed()) return x;
   for (const Axis& a : axes) {
     const Expr at = Places(c, a, "tf_crop_and_resize");
     const Expr is_inside = And(c, c.op("GreaterEqual", {at, Double(c, 0)}),
