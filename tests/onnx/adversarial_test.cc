@@ -31,7 +31,9 @@ struct Original {
 std::vector<Original> Originals() {
   std::vector<Original> originals;
   const std::string root = test::SourcePath("tests/golden_onnx");
-  for (const std::string& name : *ListFolder(root)) {
+  const auto names = ListFolder(root);
+  EXPECT_TRUE(names.ok()) << names.status();
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
     const std::string folder = absl::StrCat(root, "/", name);
     const auto model = ReadFile(folder + "/model.onnx");
     if (!model.ok()) continue;
