@@ -32,7 +32,8 @@ std::vector<Original> Originals() {
   std::vector<Original> originals;
   const std::string root = test::SourcePath("tests/golden_onnx");
   const auto names = ListFolder(root);
-  for (const std::string& name : *names) {
+  EXPECT_TRUE(names.ok()) << names.status();
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
     const std::string folder = absl::StrCat(root, "/", name);
     const auto model = ReadFile(folder + "/model.onnx");
     if (!model.ok()) continue;
