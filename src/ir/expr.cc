@@ -1,12 +1,24 @@
 #include "ir/expr.h"
 
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace gyre {
 namespace {
+
+// The integral part, or the nearest that the type has.
+template <typename T>
+Tensor WholeNumber(double value) {
+  using Limits = std::numeric_limits<T>;
+  if (std::isnan(value)) return Tensor::Scalar(T{0});
+  if (value <= static_cast<double>(Limits::lowest())) return Tensor::Scalar(Limits::lowest());
+  if (value >= static_cast<double>(Limits::max())) return Tensor::Scalar(Limits::max());
+  return Tensor::Scalar(static_cast<T>(value));
+}
 
 // No value for types that are not numbers.
 Tensor NumberOf(DType dtype, double value) {
@@ -23,12 +35,22 @@ Tensor NumberOf(DType dtype, double value) {
       return Tensor::Scalar(complex64(static_cast<float>(value)));
     case DType::kComplex128:
       return Tensor::Scalar(complex128(value));
+    case DType::kInt8:
+      return WholeNumber<int8_t>(value);
     case DType::kInt16:
-      return Tensor::Scalar(static_cast<int16_t>(value));
+      return WholeNumber<int16_t>(value);
     case DType::kInt32:
-      return Tensor::Scalar(static_cast<int32_t>(value));
+      return WholeNumber<int32_t>(value);
     case DType::kInt64:
-      return Tensor::Scalar(static_cast<int64_t>(value));
+      return WholeNumber<int64_t>(value);
+    case DType::kUint8:
+      return WholeNumber<uint8_t>(value);
+    case DType::kUint16:
+      return WholeNumber<uint16_t>(value);
+    case DType::kUint32:
+      return WholeNumber<uint32_t>(value);
+    case DType::kUint64:
+      return WholeNumber<uint64_t>(value);
     default:
       return {};
   }
@@ -101,7 +123,7 @@ Expr ExprBuilder::Constant(const Tensor& value) {
 Expr ExprBuilder::Scalar(DType dtype, double value) {
   const Tensor number = NumberOf(dtype, value);
   if (number.has_value()) return Constant(number);
-  Fail(absl::InternalError(absl::StrCat("there is no number of type ", DTypeName(dtype))));
+  Fail(absl::InvalidArgumentError(absl::StrCat("there is no number of type ", DTypeName(dtype))));
   return Expr(this, Endpoint());
 }
 

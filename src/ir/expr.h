@@ -62,7 +62,7 @@ class GYRE_EXPORT ExprBuilder {
   std::vector<Expr> Ops(absl::string_view op, const std::vector<Expr>& inputs, AttrMap attrs = {},
                         int if_invalid = 1);
   Expr Constant(const Tensor& value);
-  // A scalar of any numeric type; integers take the integral part. A mistake for other types.
+  // A scalar of a numeric type; integers take the nearest integral part. A mistake for other types.
   Expr Scalar(DType dtype, double value);
   Expr Zero(DType dtype) { return Scalar(dtype, 0); }
   // int32: a scalar, a vector.

@@ -12,9 +12,13 @@
 namespace gyre::onnx {
 namespace {
 
-// Functions, graphs and types within each other; nodes, with those of functions once per call.
+// Functions, graphs and types within each other.
 constexpr int kMaxDepth = 64;
-constexpr int64_t kMaxNodes = int64_t{1} << 21;
+// Steps of work: some two for each node that is written. Functions are written at each call, bodies
+// several times.
+constexpr int64_t kMaxWork = int64_t{1} << 21;
+constexpr int64_t kMaxSparseBytes = int64_t{1} << 30;
+constexpr size_t kMaxShortName = 200;
 
 int64_t OpsetOf(const google::protobuf::RepeatedPtrField<wire::OperatorSetIdProto>& imports,
                 int64_t fallback) {
@@ -47,20 +51,35 @@ std::string NodeName(absl::string_view name) {
   return result;
 }
 
+std::string ShortName(absl::string_view name) { return NodeName(name.substr(0, kMaxShortName)); }
+
 Model::Model(const wire::ModelProto& proto, std::string folder, const OpLookup& ops)
     : proto(proto),
       folder(std::move(folder)),
       writing(ops),
-      opset(OpsetOf(proto.opset_import(), 1)) {
+      opset(OpsetOf(proto.opset_import(), 1)),
+      work_before(WorkSpent()) {
   for (const wire::FunctionProto& function : proto.functions())
     functions[{Domain(function.domain()), function.name(), function.overload()}] = &function;
 }
 
-absl::StatusOr<Tensor> Model::ReadSparse(const wire::SparseTensorProto& proto) {
-  GYRE_ASSIGN_OR_RETURN(Tensor dense, ReadSparseTensor(proto, folder, room_for_dense));
-  room_for_dense -= static_cast<int64_t>(dense.bytes());
-  return dense;
+absl::StatusOr<Tensor> Model::Read(const wire::TensorProto& tensor) {
+  if (const auto it = tensors.find(&tensor); it != tensors.end()) return it->second;
+  absl::StatusOr<Tensor> value = ReadTensor(tensor, folder);
+  if (value.ok()) tensors[&tensor] = *value;
+  return value;
 }
+
+absl::StatusOr<Tensor> Model::Read(const wire::SparseTensorProto& tensor) {
+  if (const auto it = tensors.find(&tensor); it != tensors.end()) return it->second;
+  absl::StatusOr<Tensor> value = ReadSparseTensor(tensor, folder, kMaxSparseBytes - sparse_bytes);
+  if (!value.ok()) return value;
+  sparse_bytes += static_cast<int64_t>(value->bytes());
+  tensors[&tensor] = *value;
+  return value;
+}
+
+bool Model::IsSpent() const { return WorkSpent() - work_before > kMaxWork; }
 
 void Names::Set(const std::string& name, Value value) {
   if (name.empty()) return;
@@ -86,6 +105,11 @@ Value Names::Get(const std::string& name) {
         absl::StrCat("there is no value '", name, "' at this place of the graph")));
     return {scope_.Invalid(), {}};
   }
+  if (!found->expr.ok()) {
+    scope_.Fail(absl::InvalidArgumentError(
+        absl::StrCat("the function is not given its input '", name, "', which it needs")));
+    return {scope_.Invalid(), {}};
+  }
   return {scope_.Reach(found->expr), found->type};
 }
 
@@ -97,13 +121,14 @@ const wire::AttributeProto* Names::FunctionAttribute(const std::string& name) co
 
 void Names::ReadInitializers(const wire::GraphProto& graph) {
   for (const wire::TensorProto& proto : graph.initializer()) {
-    const auto tensor = ReadTensor(proto, model_.folder);
+    const auto tensor = model_.Read(proto);
     if (!tensor.ok()) return scope_.Fail(tensor.status());
-    const Endpoint constant = scope_.function().Constant(*tensor, {.name = NodeName(proto.name())});
+    const Endpoint constant =
+        scope_.function().Constant(*tensor, {.name = ShortName(proto.name())});
     Set(proto.name(), {scope_.b().At(constant), Type::Tensor(proto.data_type())});
   }
   for (const wire::SparseTensorProto& proto : graph.sparse_initializer()) {
-    const auto tensor = model_.ReadSparse(proto);
+    const auto tensor = model_.Read(proto);
     if (!tensor.ok()) return scope_.Fail(tensor.status());
     Set(proto.values().name(),
         {scope_.b().Constant(*tensor), Type::Tensor(proto.values().data_type())});
@@ -130,15 +155,16 @@ void Names::ReadNode(const wire::NodeProto& node) {
   CheckStack();
   SpendWork();
   SpendWorkMemory(kWorkBytesOfNode);
-  if (++model_.writing.nodes > kMaxNodes) {
+  if (model_.IsSpent()) {
     return scope_.Fail(absl::ResourceExhaustedError(
-        absl::StrCat("with its functions, the model has more than ", kMaxNodes, " nodes")));
+        "with what its functions and bodies hold each time that they are written, the model has "
+        "too many nodes"));
   }
   const std::string domain = Domain(node.domain());
   const auto function = model_.functions.find({domain, node.op_type(), node.overload()});
   NodeContext c(*this, node, opset_);
   scope_.b().set_style(
-      {.prefix = absl::StrCat(NodeName(c.name()), "/"), .device = "", .source = ""});
+      {.prefix = absl::StrCat(ShortName(c.name()), "/"), .device = "", .source = ""});
   if (function != model_.functions.end()) {
     Call(c, *function->second);
   } else if (const OpFn write = FindOp(domain, node.op_type())) {
@@ -164,8 +190,10 @@ void Names::Call(NodeContext& c, const wire::FunctionProto& function) {
   for (const wire::AttributeProto& attribute : function.attribute_proto())
     attributes[attribute.name()] = &attribute;
   for (const wire::AttributeProto& attribute : c.node().attribute()) {
-    if (const wire::AttributeProto* const given = c.Find(attribute.name()))
-      attributes[attribute.name()] = given;
+    const std::string& reference = attribute.ref_attr_name();
+    const wire::AttributeProto* const given =
+        reference.empty() ? &attribute : FunctionAttribute(reference);
+    if (given != nullptr) attributes[attribute.name()] = given;
   }
   Names inner(model_, scope_, OpsetOf(function.opset_import(), opset_), &attributes, depth_ + 1);
   if (c.num_inputs() > function.input_size() || c.num_outputs() > function.output_size())

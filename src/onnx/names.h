@@ -15,15 +15,21 @@ namespace gyre::onnx {
 struct Model {
   Model(const wire::ModelProto& proto, std::string folder, const OpLookup& ops);
 
-  // A sparse tensor, made dense; RESOURCE_EXHAUSTED where all of the model's take up too much.
-  absl::StatusOr<Tensor> ReadSparse(const wire::SparseTensorProto& proto);
+  // Tensors of the model: however often a function or body is written, each is read once. Sparse
+  // ones are made dense, and together take up no more than a gigabyte.
+  absl::StatusOr<Tensor> Read(const wire::TensorProto& tensor);
+  absl::StatusOr<Tensor> Read(const wire::SparseTensorProto& tensor);
+  // Whether reading it has taken as much as it may.
+  bool IsSpent() const;
 
   const wire::ModelProto& proto;
   const std::string folder;
   Writing writing;
   int64_t opset = 0;
-  int64_t room_for_dense = int64_t{1} << 30;  // bytes that sparse tensors may still take up
-  std::string where;  // after a failure: at which node, and in which nodes around it
+  std::string where;          // after a failure: at which node, and in which nodes around it
+  const int64_t work_before;  // WorkSpent() when reading began
+  int64_t sparse_bytes = 0;
+  HashMap<const void*, Tensor> tensors;  // that were read, by their messages
   // By domain, name and overload.
   std::map<std::tuple<std::string, std::string, std::string>, const wire::FunctionProto*> functions;
 };
@@ -49,7 +55,8 @@ class Names {
 
   // INVALID_ARGUMENT for a name that is taken in this graph.
   void Set(const std::string& name, Value value);
-  // The value, as one of this scope; INVALID_ARGUMENT, remembered, where there is none yet.
+  // The value, as one of this scope; INVALID_ARGUMENT, remembered, where there is none yet, or one
+  // that the function around was not given.
   Value Get(const std::string& name);
   // False for an input of the function around that was not given.
   bool IsGiven(const std::string& name) const {
@@ -85,7 +92,9 @@ class Names {
   HashMap<std::string, Value> values_;
 };
 
-// A name that a node of a program may have.
+// A name that a node of a program may have; and one of a bounded length, for what is written more
+// than once.
 std::string NodeName(absl::string_view name);
+std::string ShortName(absl::string_view name);
 
 }  // namespace gyre::onnx

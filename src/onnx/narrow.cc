@@ -22,14 +22,15 @@ struct Format {
   double largest;
   double beyond;  // what is larger becomes, unless it saturates
   bool has_negative_zero;
+  bool has_nan;
 };
 
 constexpr Format kFormats[] = {
-    {TensorProto::FLOAT8E4M3FN, 3, 7, 448, kNaN, true},
-    {TensorProto::FLOAT8E4M3FNUZ, 3, 8, 240, kNaN, false},
-    {TensorProto::FLOAT8E5M2, 2, 15, 57344, kInfinity, true},
-    {TensorProto::FLOAT8E5M2FNUZ, 2, 16, 57344, kNaN, false},
-    {TensorProto::FLOAT4E2M1, 1, 1, 6, 6, true},
+    {TensorProto::FLOAT8E4M3FN, 3, 7, 448, kNaN, true, true},
+    {TensorProto::FLOAT8E4M3FNUZ, 3, 8, 240, kNaN, false, true},
+    {TensorProto::FLOAT8E5M2, 2, 15, 57344, kInfinity, true, true},
+    {TensorProto::FLOAT8E5M2FNUZ, 2, 16, 57344, kNaN, false, true},
+    {TensorProto::FLOAT4E2M1, 1, 1, 6, 6, true, false},
 };
 
 const Format* FormatOf(int elem_type) {
@@ -87,7 +88,8 @@ Expr RoundedFloat(Scope& s, const Expr& x, const Format& format, bool saturate) 
   Expr result = Where(s.Op("Greater", {size, largest}), signed_beyond, rounded);
   // What is infinite or no number has no step.
   const Expr is_infinite = s.Op("IsInf", {x});
-  result = Where(is_infinite, signed_beyond, Where(s.Op("IsNan", {x}), x, result));
+  const Expr no_number = format.has_nan ? x : number(-0.0);  // as ONNX's own tests have it
+  result = Where(is_infinite, signed_beyond, Where(s.Op("IsNan", {x}), no_number, result));
   if (!format.has_negative_zero) result = result + 0.0;
   return result;
 }

@@ -1,11 +1,12 @@
 #include "onnx/node_context.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "onnx/names.h"
 
 namespace gyre::onnx {
+
+using wire::AttributeProto;
 
 NodeContext::NodeContext(Names& names, const wire::NodeProto& node, int64_t opset)
     : names_(names),
@@ -54,6 +55,23 @@ int NodeContext::Axis(int64_t axis, int rank) {
   return 0;
 }
 
+std::vector<int> NodeContext::Axes(const std::vector<int64_t>& axes, int rank) {
+  std::vector<int> result;
+  std::vector<bool> is_named(std::max(rank, 0));
+  for (const int64_t axis : axes) {
+    result.push_back(Axis(axis, rank));
+    if (failed()) return {};
+    if (is_named[result.back()]) Invalid(absl::StrCat("axis ", axis, " is named twice"));
+    is_named[result.back()] = true;
+  }
+  return result;
+}
+
+int64_t NodeContext::Dim(const Expr& x, int axis) {
+  const PartialShape& shape = scope_.ShapeOf(x);
+  return shape.has_rank() && axis >= 0 && axis < shape.rank() ? shape.dim(axis) : -1;
+}
+
 std::vector<int64_t> NodeContext::Known(const Expr& x, absl::string_view what) {
   if (const auto known = scope_.IntsOf(x)) return *known;
   if (!failed()) Unsupported(absl::StrCat("its ", what, " must be known before the program runs"));
@@ -70,41 +88,55 @@ const wire::AttributeProto* NodeContext::Find(absl::string_view name) const {
   return nullptr;
 }
 
+const AttributeProto* NodeContext::Find(absl::string_view name,
+                                        AttributeProto::AttributeType type) const {
+  const AttributeProto* const attribute = Find(name);
+  // Models of ONNX's first days do not say what an attribute is.
+  if (attribute == nullptr || attribute->type() == type ||
+      attribute->type() == AttributeProto::UNDEFINED)
+    return attribute;
+  scope_.Fail(absl::InvalidArgumentError(
+      absl::StrCat("its attribute '", name, "' is of another type than it must be")));
+  return nullptr;
+}
+
 int64_t NodeContext::Int(absl::string_view name, int64_t fallback) const {
-  const wire::AttributeProto* const attribute = Find(name);
+  const AttributeProto* const attribute = Find(name, AttributeProto::INT);
   return attribute == nullptr ? fallback : attribute->i();
 }
 
 int32_t NodeContext::Int32(absl::string_view name, int32_t fallback) const {
-  using Limits = std::numeric_limits<int32_t>;
-  return static_cast<int32_t>(
-      std::clamp<int64_t>(Int(name, fallback), Limits::min(), Limits::max()));
+  const int64_t value = Int(name, fallback);
+  if (value == static_cast<int32_t>(value)) return static_cast<int32_t>(value);
+  scope_.Fail(absl::InvalidArgumentError(
+      absl::StrCat("its attribute '", name, "', ", value, ", is out of range")));
+  return fallback;
 }
 
 float NodeContext::Float(absl::string_view name, float fallback) const {
-  const wire::AttributeProto* const attribute = Find(name);
+  const AttributeProto* const attribute = Find(name, AttributeProto::FLOAT);
   return attribute == nullptr ? fallback : attribute->f();
 }
 
 std::string NodeContext::Text(absl::string_view name, absl::string_view fallback) const {
-  const wire::AttributeProto* const attribute = Find(name);
+  const AttributeProto* const attribute = Find(name, AttributeProto::STRING);
   return attribute == nullptr ? std::string(fallback) : attribute->s();
 }
 
 std::vector<int64_t> NodeContext::Ints(absl::string_view name) const {
-  const wire::AttributeProto* const attribute = Find(name);
+  const AttributeProto* const attribute = Find(name, AttributeProto::INTS);
   if (attribute == nullptr) return {};
   return {attribute->ints().begin(), attribute->ints().end()};
 }
 
 std::vector<float> NodeContext::Floats(absl::string_view name) const {
-  const wire::AttributeProto* const attribute = Find(name);
+  const AttributeProto* const attribute = Find(name, AttributeProto::FLOATS);
   if (attribute == nullptr) return {};
   return {attribute->floats().begin(), attribute->floats().end()};
 }
 
 std::vector<std::string> NodeContext::Texts(absl::string_view name) const {
-  const wire::AttributeProto* const attribute = Find(name);
+  const AttributeProto* const attribute = Find(name, AttributeProto::STRINGS);
   if (attribute == nullptr) return {};
   return {attribute->strings().begin(), attribute->strings().end()};
 }

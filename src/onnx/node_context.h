@@ -55,14 +55,26 @@ class NodeContext {
   const PartialShape& shape(const Expr& x) { return scope_.ShapeOf(x); }
   int Rank(const Expr& x);
   int Axis(int64_t axis, int rank);
+  // All of `axes` made non-negative; INVALID_ARGUMENT, remembered, where one is named twice.
+  std::vector<int> Axes(const std::vector<int64_t>& axes, int rank);
+  // -1: not known, or there is no such axis.
+  int64_t Dim(const Expr& x, int axis);
   // Integers that must be known before the program runs; none after a failure.
   std::vector<int64_t> Known(const Expr& x, absl::string_view what);
+  // The element of a tensor that is known, has one element, and is of T; nullopt otherwise.
+  template <typename T>
+  std::optional<T> KnownScalar(const Expr& x) {
+    const Tensor& known = scope_.Info(x).constant;
+    if (!known.has_value() || known.dtype() != DTypeOf<T> || known.num_elements() != 1)
+      return std::nullopt;
+    return known.scalar<T>();
+  }
   std::optional<std::vector<int64_t>> ints(const Expr& x) { return scope_.IntsOf(x); }
 
-  // Attributes.
+  // Attributes. INVALID_ARGUMENT, remembered, where one is of another type than is asked for, or
+  // does not fit in 32 bits (Int32).
   bool HasAttr(absl::string_view name) const { return Find(name) != nullptr; }
   int64_t Int(absl::string_view name, int64_t fallback) const;
-  // The nearest number of 32 bits.
   int32_t Int32(absl::string_view name, int32_t fallback) const;
   float Float(absl::string_view name, float fallback) const;
   std::string Text(absl::string_view name, absl::string_view fallback) const;
@@ -95,6 +107,10 @@ class NodeContext {
                           const std::vector<Value>& inputs);
 
  private:
+  // Null where there is none, or, with a failure, one of another type.
+  const wire::AttributeProto* Find(absl::string_view name,
+                                   wire::AttributeProto::AttributeType type) const;
+
   Names& names_;
   Scope& scope_;
   const wire::NodeProto& node_;

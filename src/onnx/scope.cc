@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/work.h"
 #include "ir/shape_inference.h"
+#include "onnx/names.h"
 #include "ops/evaluate.h"
 
 namespace gyre::onnx {
@@ -67,7 +68,7 @@ Expr Scope::Reach(const Expr& value) {
     it->second = builder_.Constant(info.constant);
   } else {
     const Node& node = outer_->function().node(at.node);
-    it->second = Arg(node.name, outside.dtype(), info);
+    it->second = Arg(ShortName(node.name), outside.dtype(), info);
     captures_.emplace_back(outside, it->second);
   }
   return it->second;

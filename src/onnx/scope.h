@@ -26,7 +26,6 @@ struct Writing {
   const OpLookup& ops;
   std::shared_ptr<const Program> nothing;  // an empty program
   std::vector<Function> functions;
-  int64_t nodes = 0;      // of ONNX, read so far
   int num_functions = 0;  // ever begun: the number in the next one's name
 };
 
@@ -64,14 +63,6 @@ class Scope {
   int RankOf(const Expr& value);
   // The elements of an integer tensor that is known; nullopt otherwise.
   std::optional<std::vector<int64_t>> IntsOf(const Expr& value);
-  // The element of a tensor that is known, has one element, and is of T; nullopt otherwise.
-  template <typename T>
-  std::optional<T> ScalarOf(const Expr& value) {
-    const Tensor& known = Info(value).constant;
-    if (!known.has_value() || known.dtype() != DTypeOf<T> || known.num_elements() != 1)
-      return std::nullopt;
-    return known.scalar<T>();
-  }
 
   // Constants.
   Expr Int64(int64_t value);

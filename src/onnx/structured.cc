@@ -1,11 +1,12 @@
 // If and While out of functions that are written in scopes of their own.
-#include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/work.h"
+#include "onnx/names.h"
 #include "onnx/scope.h"
 
 namespace gyre::onnx {
@@ -18,7 +19,7 @@ constexpr int kMaxDepthOfAttempts = 3;
 
 std::string FunctionName(Writing& writing, const std::string& name, absl::string_view part) {
   std::string plain;
-  for (const char c : name) plain.push_back(absl::ascii_isalnum(c) ? c : '_');
+  for (const char c : ShortName(name)) plain.push_back(absl::ascii_isalnum(c) ? c : '_');
   return absl::StrCat(plain, "_", part, "_", ++writing.num_functions);
 }
 
@@ -26,12 +27,11 @@ std::string FunctionName(Writing& writing, const std::string& name, absl::string
 // behind the first `fixed`, in the same order.
 std::vector<Expr> AgreeOnCaptures(absl::Span<Scope* const> scopes, size_t fixed) {
   std::vector<Expr> outer;
+  std::set<std::pair<NodeId, int>> is_there;
   for (Scope* scope : scopes) {
     for (const auto& [outside, inside] : scope->captures()) {
-      const bool is_there = std::any_of(outer.begin(), outer.end(), [&](const Expr& e) {
-        return e.endpoint() == outside.endpoint();
-      });
-      if (!is_there) outer.push_back(outside);
+      if (is_there.emplace(outside.endpoint().node, outside.endpoint().slot).second)
+        outer.push_back(outside);
     }
   }
   for (Scope* scope : scopes) {

@@ -65,8 +65,9 @@ absl::StatusOr<Tensor> Read(const wire::SequenceProto& proto, const OnnxType* el
   }
   GYRE_ASSIGN_OR_RETURN(Tensor list, EmptyListOf(dtype));
   for (const Tensor& value : values) {
-    GYRE_ASSIGN_OR_RETURN(
-        list, Only(EvaluateOp("TensorListPushBack", {list, value}, {{"element_dtype", dtype}})));
+    std::vector<Tensor> inputs = {std::move(list), value};  // whose list nobody else holds
+    GYRE_ASSIGN_OR_RETURN(list, Only(EvaluateOp("TensorListPushBack", std::move(inputs),
+                                                {{"element_dtype", dtype}})));
   }
   return list;
 }

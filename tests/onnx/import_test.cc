@@ -1,9 +1,12 @@
 // Models of ONNX: what they become, and what is said of those that are not sound.
 #include "onnx/import.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "base/work.h"
 #include "gmock/gmock.h"
 #include "gyre/core/session.h"
 #include "onnx/onnx.pb.h"
@@ -224,84 +227,126 @@ TEST(ImportOnnx, RefusesFilesOutsideOfItsFolder) {
   }
 }
 
-void AddInts(NodeProto& node, const std::string& name, const std::vector<int64_t>& values) {
+AttributeProto& AddAttribute(NodeProto& node, const std::string& name,
+                             AttributeProto::AttributeType type) {
   AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(name);
-  for (const int64_t value : values) attribute.add_ints(value);
+  attribute.set_type(type);
+  return attribute;
 }
 
-void AddInt(NodeProto& node, const std::string& name, int64_t value) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_i(value);
-}
-
-// A node whose inputs are x, of these dimensions, and int64 vectors.
-ModelProto OneNode(const std::string& op, const std::vector<int64_t>& x_dims,
-                   const std::vector<std::vector<int64_t>>& vectors) {
+// A model of one node, whose first input is x.
+ModelProto OneNode(const std::string& op, const std::vector<std::string>& inputs,
+                   const std::vector<int64_t>& dims = {2, 3}, int elem_type = TensorProto::FLOAT) {
   ModelProto model = Model();
   GraphProto& graph = *model.mutable_graph();
-  AddInput(graph, "x", TensorProto::FLOAT, x_dims);
-  std::vector<std::string> inputs = {"x"};
-  for (const std::vector<int64_t>& values : vectors) {
-    TensorProto& tensor = *graph.add_initializer();
-    inputs.push_back("v" + std::to_string(inputs.size()));
-    tensor.set_name(inputs.back());
-    tensor.set_data_type(TensorProto::INT64);
-    tensor.add_dims(static_cast<int64_t>(values.size()));
-    for (const int64_t value : values) tensor.add_int64_data(value);
-  }
+  AddInput(graph, "x", elem_type, dims);
   AddNode(graph, op, inputs, {"y"});
+  graph.add_output()->set_name("y");
   return model;
 }
 
-TEST(ImportOnnx, RefusesSplitsIntoNothing) {
-  ModelProto model = OneNode("Split", {4}, {});
+// One whose inputs are x and int64 vectors.
+ModelProto OneNodeOfVectors(const std::string& op, const std::vector<int64_t>& dims,
+                            const std::vector<std::vector<int64_t>>& vectors) {
+  std::vector<std::string> inputs = {"x"};
+  for (size_t i = 1; i <= vectors.size(); ++i) inputs.push_back(absl::StrCat("v", i));
+  ModelProto model = OneNode(op, inputs, dims);
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    TensorProto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_name(inputs[i + 1]);
+    tensor.set_data_type(TensorProto::INT64);
+    tensor.add_dims(static_cast<int64_t>(vectors[i].size()));
+    for (const int64_t value : vectors[i]) tensor.add_int64_data(value);
+  }
+  return model;
+}
+
+void AddInts(ModelProto& model, const std::string& name, const std::vector<int64_t>& values) {
+  AttributeProto& attribute =
+      AddAttribute(*model.mutable_graph()->mutable_node(0), name, AttributeProto::INTS);
+  for (const int64_t value : values) attribute.add_ints(value);
+}
+
+void AddInt(ModelProto& model, const std::string& name, int64_t value) {
+  AddAttribute(*model.mutable_graph()->mutable_node(0), name, AttributeProto::INT).set_i(value);
+}
+
+TEST(ImportOnnx, RefusesConstantsOfAnotherTypeOrShapeThanTheNodeWants) {
+  ModelProto dropout = OneNode("Dropout", {"x", "", "training"});
+  AddInitializer(*dropout.mutable_graph(), "training", {1, 2});
+  EXPECT_THAT(ErrorOf(dropout), HasSubstr("whether it is training must be true or false"));
+
+  ModelProto resize = OneNode("Resize", {"x", "", "scales"});
+  AddInitializer(*resize.mutable_graph(), "scales", {1, 2, 1, 2}).set_dims(0, 2);
+  resize.mutable_graph()->mutable_initializer(0)->add_dims(2);
+  EXPECT_FALSE(absl::IsInternal(Import(resize).status())) << Import(resize).status();
+}
+
+TEST(ImportOnnx, RefusesScalesThatReachTooFar) {
+  ModelProto model = OneNode("Resize", {"x", "", "scales"});
+  AddInitializer(*model.mutable_graph(), "scales", {1, 1e-6F});
+  AddInt(model, "antialias", 1);
+  AddAttribute(*model.mutable_graph()->mutable_node(0), "mode", AttributeProto::STRING)
+      .set_s("linear");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("its scale is too small"));
+}
+
+TEST(ImportOnnx, RefusesRegionsThatAreNoVector) {
+  ModelProto model = OneNode("Resize", {"x", "region", "", "sizes"});
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "region", TensorProto::FLOAT, {});
+  AddInput(graph, "sizes", TensorProto::INT64, {2});
+  NodeProto& node = *graph.mutable_node(0);
+  AddAttribute(node, "mode", AttributeProto::STRING).set_s("linear");
+  AddAttribute(node, "coordinate_transformation_mode", AttributeProto::STRING)
+      .set_s("tf_crop_and_resize");
+  EXPECT_EQ(Import(model).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST(ImportOnnx, RefusesNodesWithoutOutputs) {
+  ModelProto model = OneNode("Split", {"x"});
   model.mutable_graph()->mutable_node(0)->clear_output();
   EXPECT_THAT(ErrorOf(model), HasSubstr("it has no outputs"));
 }
 
 TEST(ImportOnnx, RefusesWindowsOfSizesThatOverflow) {
   constexpr int64_t kHuge = int64_t{1} << 62, kLarge = 1 << 30;
-  ModelProto unpool = OneNode("MaxUnpool", {1, 1, 2, 2}, {{0}});
-  AddInts(*unpool.mutable_graph()->mutable_node(0), "kernel_shape", {kHuge, kHuge});
+  ModelProto unpool = OneNodeOfVectors("MaxUnpool", {1, 1, 2, 2}, {{0}});
+  AddInts(unpool, "kernel_shape", {kHuge, kHuge});
   EXPECT_THAT(ErrorOf(unpool), HasSubstr("a size of its windows is less than 1, or too large"));
 
-  ModelProto pads = OneNode("MaxPool", {1, 1, 2, 2}, {});
-  AddInts(*pads.mutable_graph()->mutable_node(0), "kernel_shape", {1, 1});
-  AddInts(*pads.mutable_graph()->mutable_node(0), "pads", {kHuge, 0, kHuge, 0});
+  ModelProto pads = OneNode("MaxPool", {"x"}, {1, 1, 2, 2});
+  AddInts(pads, "kernel_shape", {1, 1});
+  AddInts(pads, "pads", {kHuge, 0, kHuge, 0});
   EXPECT_THAT(ErrorOf(pads), HasSubstr("its attribute 'pads' has 4611686018427387904"));
 
-  ModelProto indices = OneNode("MaxPool", {1, 1, 2, 2, 2}, {});
-  AddInts(*indices.mutable_graph()->mutable_node(0), "kernel_shape", {kLarge, kLarge, kLarge});
+  ModelProto indices = OneNode("MaxPool", {"x"}, {1, 1, 2, 2, 2});
+  AddInts(indices, "kernel_shape", {kLarge, kLarge, kLarge});
   indices.mutable_graph()->mutable_node(0)->add_output("indices");
   EXPECT_THAT(ErrorOf(indices), HasSubstr("its windows have no elements, or too many"));
 
-  ModelProto convolution = OneNode("ConvTranspose", {1, 1, 2, 2}, {{1}});
-  AddInts(*convolution.mutable_graph()->mutable_node(0), "kernel_shape", {kHuge, kHuge});
+  ModelProto convolution = OneNodeOfVectors("ConvTranspose", {1, 1, 2, 2}, {{1}});
+  AddInts(convolution, "kernel_shape", {kHuge, kHuge});
   EXPECT_THAT(ErrorOf(convolution), HasSubstr("a size of its windows"));
 
-  EXPECT_THAT(ErrorOf(OneNode("Col2Im", {1, 1, 1}, {{kHuge, 1}, {1, 1}})),
+  EXPECT_THAT(ErrorOf(OneNodeOfVectors("Col2Im", {1, 1, 1}, {{kHuge, 1}, {1, 1}})),
               HasSubstr("a size of its image is out of range"));
-  EXPECT_THAT(ErrorOf(OneNode("Col2Im", {1, 1, 1}, {{1, 1}, {kHuge, kHuge}})),
+  EXPECT_THAT(ErrorOf(OneNodeOfVectors("Col2Im", {1, 1, 1}, {{1, 1}, {kHuge, kHuge}})),
               HasSubstr("a size of its windows"));
+  EXPECT_THAT(ErrorOf(OneNodeOfVectors("Col2Im", {1, 1, 1}, {{2, 2}, {3, 1}})),
+              HasSubstr("its windows are larger than its image with its pads"));
 
-  ModelProto blocks = OneNode("DepthToSpace", {1, 4, 1, 1}, {});
-  AddInt(*blocks.mutable_graph()->mutable_node(0), "blocksize", kHuge);
-  (void)Import(blocks);  // and nothing overflows
-}
-
-TEST(ImportOnnx, RefusesNumbersOfTypesThatOnlyLookAsIfTheyWereOne) {
-  ModelProto model = OneNode("Cast", {1}, {});
-  AddInt(*model.mutable_graph()->mutable_node(0), "to", (int64_t{1} << 32) + TensorProto::FLOAT);
-  EXPECT_THAT(ErrorOf(model), HasSubstr("is the number of no element type"));
+  ModelProto blocks = OneNode("DepthToSpace", {"x"}, {1, 4, 1, 1});
+  AddInt(blocks, "blocksize", kHuge);
+  EXPECT_THAT(ErrorOf(blocks), HasSubstr("'blocksize', 4611686018427387904, is out of range"));
 }
 
 TEST(ImportOnnx, RefusesParametersThatAreNoScalarsOfTheirType) {
-  EXPECT_THAT(ErrorOf(OneNode("Dropout", {1}, {{1}, {1, 2}})),
-              HasSubstr("whether it is training, a bool"));
-  ModelProto resize = OneNode("Resize", {1}, {{}, {2}});
-  AddInt(*resize.mutable_graph()->mutable_node(0), "antialias", 1);
+  EXPECT_THAT(ErrorOf(OneNodeOfVectors("Dropout", {1}, {{1}, {1, 2}})),
+              HasSubstr("whether it is training must be true or false"));
+  ModelProto resize = OneNodeOfVectors("Resize", {1}, {{}, {2}});
+  AddInt(resize, "antialias", 1);
   GraphProto& graph = *resize.mutable_graph();
   for (TensorProto& tensor : *graph.mutable_initializer()) {
     if (tensor.name() != "v2") continue;
@@ -334,7 +379,182 @@ TEST(ImportOnnx, RefusesSparseTensorsThatTakeUpTooMuchTogether) {
     sparse.mutable_indices()->set_data_type(TensorProto::INT64);
     sparse.mutable_indices()->add_dims(0);
   }
-  EXPECT_THAT(ErrorOf(model), HasSubstr("a sparse tensor of shape [419430400] takes up too much"));
+  const absl::Status status = Import(model).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("a sparse tensor of shape [419430400] takes up too much"));
+}
+
+TEST(ImportOnnx, RefusesScalarsWhereThereMustBeAnAxis) {
+  EXPECT_THAT(ErrorOf(OneNode("SplitToSequence", {"x"}, {})), HasSubstr("axis 0"));
+  EXPECT_THAT(ErrorOf(OneNode("TensorScatter", {"x", "x"}, {})), HasSubstr("axis -2"));
+}
+
+TEST(ImportOnnx, FailsOnlyOnceInANode) {
+  ModelProto model = OneNode("ScatterND", {"x", "at", "x"});
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "at", TensorProto::INT32, {1, 1});
+  AddAttribute(*graph.mutable_node(0), "reduction", AttributeProto::STRING).set_s("mul");
+  EXPECT_EQ(Import(model).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ImportOnnx, RefusesFunctionsThatReturnWhatTheyAreNotGiven) {
+  ModelProto model = OneNode("Returns", {});
+  model.mutable_graph()->mutable_node(0)->set_domain("mine");
+  wire::FunctionProto& function = *model.add_functions();
+  function.set_name("Returns");
+  function.set_domain("mine");
+  function.add_input("a");
+  function.add_output("a");
+  EXPECT_THAT(ErrorOf(model), HasSubstr("the function is not given its input 'a'"));
+}
+
+TEST(ImportOnnx, RefusesAttributesOfAnotherType) {
+  ModelProto model = OneNode("Softmax", {"x"});
+  AddAttribute(*model.mutable_graph()->mutable_node(0), "axis", AttributeProto::FLOAT).set_f(1);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("its attribute 'axis' is of another type"));
+}
+
+TEST(ImportOnnx, RefusesNumbersOfMoreBitsThanTheyMayHave) {
+  ModelProto model = OneNode("Cast", {"x"});
+  AddAttribute(*model.mutable_graph()->mutable_node(0), "to", AttributeProto::INT)
+      .set_i((int64_t{1} << 32) + TensorProto::FLOAT);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("'to', 4294967297, is out of range"));
+}
+
+TEST(ImportOnnx, RefusesAxesThatAreNamedTwice) {
+  ModelProto model = OneNode("Resize", {"x", "", "scales"});
+  AddInitializer(*model.mutable_graph(), "scales", {1, 1});
+  AttributeProto& axes =
+      AddAttribute(*model.mutable_graph()->mutable_node(0), "axes", AttributeProto::INTS);
+  axes.add_ints(0);
+  axes.add_ints(-2);
+  EXPECT_THAT(ErrorOf(model), HasSubstr("axis -2 is named twice"));
+}
+
+TEST(ImportOnnx, NumbersOfUnsignedTypesAreNumbersToo) {
+  ModelProto model = OneNode("PRelu", {"x", "x"}, {3}, TensorProto::UINT32);
+  const auto outputs = RunModel(model, {{"x:0", std::vector<uint32_t>{0, 1, 7}}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].values<uint32_t>(), ElementsAre(0, 1, 7));
+}
+
+// x + w, twice each within the next.
+ModelProto Doubling(int depth) {
+  ModelProto model = OneNode("f0", {"x"});
+  model.mutable_graph()->mutable_node(0)->set_domain("mine");
+  for (int i = 0; i <= depth; ++i) {
+    wire::FunctionProto& function = *model.add_functions();
+    function.set_name(absl::StrCat("f", i));
+    function.set_domain("mine");
+    function.add_input("a");
+    function.add_output("c");
+    for (const auto& [from, to] : {std::pair("a", "b"), std::pair("b", "c")}) {
+      NodeProto& node = *function.add_node();
+      node.set_op_type(i == depth ? "Neg" : absl::StrCat("f", i + 1));
+      if (i < depth) node.set_domain("mine");
+      node.add_input(from);
+      node.add_output(to);
+    }
+  }
+  return model;
+}
+
+TEST(ImportOnnx, EndsWhereFunctionsMakeTooManyNodes) {
+  EXPECT_TRUE(Import(Doubling(10)).ok()) << Import(Doubling(10)).status();
+  const int64_t before = WorkSpent();
+  const absl::Status status = Import(Doubling(60)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("too many nodes"));
+  EXPECT_LT(WorkSpent() - before, 5'000'000);
+}
+
+TEST(ImportOnnx, ReadsAConstantOnceHoweverOftenItsFunctionIsCalled) {
+  ModelProto model = Doubling(10);
+  wire::FunctionProto& last = *model.mutable_functions(10);
+  NodeProto& constant = *last.add_node();
+  constant.set_op_type("Constant");
+  constant.add_output("k");
+  TensorProto& value = *AddAttribute(constant, "value", AttributeProto::TENSOR).mutable_t();
+  value.set_data_type(TensorProto::FLOAT);
+  value.add_dims(1 << 18);
+  value.set_raw_data(std::string(1 << 20, '\0'));
+  constexpr int64_t kBudget = 64 << 20;
+  const WorkLimit limit(nullptr, kBudget);
+  EXPECT_TRUE(Import(model).ok()) << Import(model).status();
+}
+
+TEST(ImportOnnx, LongNamesAreNotWrittenAgainAndAgain) {
+  ModelProto model = OneNode("HardSwish", {"x"});
+  model.mutable_graph()->mutable_node(0)->set_name(std::string(100'000, 'a'));
+  const auto imported = Import(model);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  for (const Node& node : imported->program->main().nodes) EXPECT_LT(node.name.size(), 300u);
+}
+
+// Axes that are fed.
+absl::StatusOr<Tensor> RunWithAxes(const std::string& op, const Tensor& x, const Tensor& axes) {
+  ModelProto model = OneNode(
+      op, {"x", "axes"}, std::vector<int64_t>(x.shape().dims().begin(), x.shape().dims().end()));
+  model.mutable_opset_import(0)->set_version(18);
+  AddInput(*model.mutable_graph(), "axes", TensorProto::INT64, {axes.num_elements()});
+  const auto outputs = RunModel(model, {{"x:0", x}, {"axes:0", axes}});
+  if (!outputs.ok()) return outputs.status();
+  return (*outputs)[0];
+}
+
+TEST(ImportOnnx, AxesMayBeKnownWhenTheProgramRuns) {
+  const Tensor x = *Tensor::Zeros(DType::kFloat, Shape::Trusted({1, 2, 1, 3}), Tensor::Alloc());
+  const auto squeezed = RunWithAxes("Squeeze", x, Tensor::Vector<int64_t>({-2, 0}));
+  ASSERT_TRUE(squeezed.ok()) << squeezed.status();
+  EXPECT_EQ(squeezed->shape(), Shape::Trusted({2, 3}));
+  EXPECT_FALSE(RunWithAxes("Squeeze", x, Tensor::Vector<int64_t>({1})).ok()) << "its size is 2";
+  EXPECT_FALSE(RunWithAxes("Squeeze", x, Tensor::Vector<int64_t>({4})).ok());
+
+  const auto unsqueezed = RunWithAxes("Unsqueeze", x, Tensor::Vector<int64_t>({5, 0, -4}));
+  ASSERT_TRUE(unsqueezed.ok()) << unsqueezed.status();
+  EXPECT_EQ(unsqueezed->shape(), Shape::Trusted({1, 1, 2, 1, 1, 1, 3}));
+  EXPECT_FALSE(RunWithAxes("Unsqueeze", x, Tensor::Vector<int64_t>({0, 0})).ok());
+  EXPECT_FALSE(RunWithAxes("Unsqueeze", x, Tensor::Vector<int64_t>({5})).ok());
+}
+
+TEST(ImportOnnx, SlicesAndPadsAlongAxesThatAreFed) {
+  ModelProto slice = OneNode("Slice", {"x", "starts", "ends", "axes", "steps"}, {2, 3});
+  for (const char* name : {"starts", "ends", "axes", "steps"})
+    AddInput(*slice.mutable_graph(), name, TensorProto::INT64, {1});
+  const auto ints = [](int64_t value) { return Tensor::Vector<int64_t>({value}); };
+  const Tensor x = Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, Shape::Trusted({2, 3}));
+  const auto sliced = RunModel(slice, {{"x:0", x},
+                                       {"starts:0", ints(-1)},
+                                       {"ends:0", ints(std::numeric_limits<int64_t>::min())},
+                                       {"axes:0", ints(-1)},
+                                       {"steps:0", ints(-2)}});
+  ASSERT_TRUE(sliced.ok()) << sliced.status();
+  EXPECT_EQ((*sliced)[0].shape(), Shape::Trusted({2, 2}));
+  EXPECT_THAT((*sliced)[0].values<float>(), ElementsAre(3, 1, 6, 4));
+
+  ModelProto pad = OneNode("Pad", {"x", "pads", "", "axes"}, {2, 3});
+  pad.mutable_opset_import(0)->set_version(18);
+  AddInput(*pad.mutable_graph(), "pads", TensorProto::INT64, {2});
+  AddInput(*pad.mutable_graph(), "axes", TensorProto::INT64, {1});
+  const auto padded = RunModel(
+      pad, {{"x:0", x}, {"pads:0", Tensor::Vector<int64_t>({1, -2})}, {"axes:0", ints(-1)}});
+  ASSERT_TRUE(padded.ok()) << padded.status();
+  EXPECT_EQ((*padded)[0].shape(), Shape::Trusted({2, 2}));
+  EXPECT_THAT((*padded)[0].values<float>(), ElementsAre(0, 1, 0, 4));
+}
+
+TEST(ImportOnnx, OldModelsSayWhereASecondOperandBegins) {
+  ModelProto model = OneNode("Add", {"x", "w"});
+  model.mutable_opset_import(0)->set_version(6);
+  AddInitializer(*model.mutable_graph(), "w", {10, 20});
+  NodeProto& node = *model.mutable_graph()->mutable_node(0);
+  AddAttribute(node, "broadcast", AttributeProto::INT).set_i(1);
+  AddAttribute(node, "axis", AttributeProto::INT).set_i(0);
+  const auto outputs = RunModel(
+      model, {{"x:0", Tensor::FromValues<float>({1, 2, 3, 4, 5, 6}, Shape::Trusted({2, 3}))}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(11, 12, 13, 24, 25, 26));
 }
 
 TEST(ImportOnnx, RefusesWhatIsCutOff) {

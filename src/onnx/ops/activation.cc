@@ -29,9 +29,11 @@ void OutPositiveOr(NodeContext& c, const Expr& x, const Expr& negative) {
   c.out(0, Where(c.op("Greater", {x, c.scalar(x.dtype(), 0)}), x, negative));
 }
 
+// Below opset 7 a vector of slopes is one for each channel of [N, C, d…].
 void PRelu(NodeContext& c) {
   const Expr x = c.in(0);
-  const Expr slope = c.in(1);
+  Expr slope = c.in(1);
+  if (c.opset() < 7 && c.Dim(slope, 0) != 1) slope = BeginningAt(c, x, slope, 1);
   if (c.failed()) return;
   c.out(0, Where(c.op("Less", {x, c.scalar(x.dtype(), 0)}), slope * x, x));
 }

@@ -21,11 +21,23 @@ Expr Scalar(Scope& s, const Expr& x) {
   return s.RankOf(x) == 0 ? x : s.Op("Reshape", {x, s.Int64s({})});
 }
 
+void OutAll(NodeContext& c, const std::vector<Value>& results) {
+  if (static_cast<int>(results.size()) < c.num_outputs())
+    return c.Invalid("its branches have fewer outputs");
+  for (int i = 0; i < c.num_outputs(); ++i) c.out(i, results[i]);
+}
+
 void If(NodeContext& c) {
   const wire::GraphProto* const then = c.Graph("then_branch");
   const wire::GraphProto* const otherwise = c.Graph("else_branch");
   const Expr condition = AsScalar(c, c.in(0));
   if (c.failed()) return;
+  // What is known beforehand is no choice: the other branch need not make sense.
+  if (const std::optional<bool> known = c.KnownScalar<bool>(condition)) {
+    const std::vector<Value> results = c.Body(c.scope(), *known ? *then : *otherwise, {});
+    if (c.failed()) return;
+    return OutAll(c, results);
+  }
   std::vector<Type> types;
   const auto branch = [&](const wire::GraphProto& graph) {
     return [&](Scope& inner) {
@@ -42,9 +54,9 @@ void If(NodeContext& c) {
   const std::vector<Expr> results =
       WriteIf(c.scope(), c.name(), condition, branch(*then), branch(*otherwise));
   if (c.failed()) return;
-  if (static_cast<int>(results.size()) < c.num_outputs())
-    return c.Invalid("its branches have fewer outputs");
-  for (int i = 0; i < c.num_outputs(); ++i) c.out(i, Value{results[i], types[i]});
+  std::vector<Value> values;
+  for (size_t i = 0; i < results.size(); ++i) values.push_back({results[i], types[i]});
+  OutAll(c, values);
 }
 
 // What the body of a loop makes that is collected: one list each.

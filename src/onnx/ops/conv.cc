@@ -23,16 +23,20 @@ std::vector<int64_t> KernelOf(NodeContext& c, const Expr& filter, int first_axis
   if (!kernel.empty()) return kernel;
   const int rank = c.Rank(filter);
   for (int d = first_axis; d < rank; ++d) {
-    const int64_t size = c.shape(filter).dim(d);
+    const int64_t size = c.Dim(filter, d);
     if (size < 0) c.Unsupported("the size of its kernel must be known before the program runs");
     kernel.push_back(size);
   }
   return kernel;
 }
 
-// `parts` equal parts along an axis.
+constexpr int64_t kMaxParts = 1 << 12;
+
+// `parts` equal parts along an axis, each of which is to have nodes of its own.
 std::vector<Expr> Parts(NodeContext& c, const Expr& x, int axis, int64_t parts) {
   if (parts == 1) return {x};
+  if (parts > kMaxParts)
+    c.Unsupported(absl::StrCat("more than ", kMaxParts, " groups of its kind"));
   return c.b().Ops("Split", {c.b().Int(axis), x}, {{"num_split", parts}}, static_cast<int>(parts));
 }
 

@@ -21,6 +21,11 @@ Expr ReflectedWithin(NodeContext& c, const Expr& x, const Expr& low, const Expr&
   return low + Minimum(c, at, period - at);
 }
 
+constexpr int64_t kMaxAxes = 32;
+
+// Each of them is a formula of its own: four axes of cubic samples, eight of linear ones.
+constexpr int64_t kMaxNeighbours = 256;
+
 class GridSampler {
  public:
   explicit GridSampler(NodeContext& c) : c_(c) {}
@@ -116,8 +121,8 @@ class GridSampler {
   Expr Sum(bool cubic) {
     const int count = cubic ? 4 : 2, before = cubic ? 1 : 0;
     int64_t neighbours = 1;
-    for (int d = 0; d < space_; ++d) neighbours *= count;
-    if (neighbours > 4096) {
+    for (int d = 0; d < space_ && neighbours <= kMaxNeighbours; ++d) neighbours *= count;
+    if (neighbours > kMaxNeighbours) {
       c_.Unsupported("samples of so many axes");
       return x_;
     }
@@ -226,55 +231,65 @@ void NonMaxSuppression(NodeContext& c) {
 // Columns [N, C * k…, windows] back to images: what meets at a place adds up.
 void Col2Im(NodeContext& c) {
   const Expr x = c.in(0);
-  const std::vector<int64_t> image = c.Known(c.in(1), "image shape");
+  const Expr image_shape = Cast(c.in(1), DType::kInt64), block_shape = Cast(c.in(2), DType::kInt64);
+  const int64_t n = c.Dim(image_shape, 0);
+  if (n < 0) return c.Unsupported("the number of its image's axes must be known");
+  if (n == 0 || n > kMaxAxes || c.Dim(block_shape, 0) != n)
+    return c.Invalid("image and block do not agree");
+  // What is known is checked here, the rest where the program runs.
   Windows w;
-  w.kernel = c.Known(c.in(2), "block shape");
-  const size_t n = w.kernel.size();
-  if (c.failed() || image.size() != n || n == 0) return c.Invalid("image and block do not agree");
+  const auto known_block = c.ints(block_shape);
+  if (known_block) w.kernel = *known_block;
   w.strides = IntsOrAll(c, "strides", n, 1);
   w.dilations = IntsOrAll(c, "dilations", n, 1);
   const std::vector<int64_t> pads = IntsOrAll(c, "pads", 2 * n, 0);
   RequireSizes(c, w);
-  const int64_t block = ElementsOf(c, w);
+  const Expr block =
+      known_block ? c.i64(ElementsOf(c, w)) : c.op("Prod", {block_shape, c.b().Int(0)});
+  for (const int64_t size : c.ints(image_shape).value_or(std::vector<int64_t>())) {
+    if (size < 0 || size > std::numeric_limits<int32_t>::max())
+      c.Invalid("a size of its image is out of range");
+  }
   if (c.failed()) return;
   // The place of each element of each window in the padded image, by its number.
-  Expr places = c.i64(0);
+  Expr places = c.i64(0), total = c.i64(1);
   std::vector<Expr> padded;
-  for (size_t d = 0; d < n && !c.failed(); ++d) {
-    if (image[d] < 0 || image[d] > std::numeric_limits<int32_t>::max())
-      return c.Invalid("a size of its image is out of range");
-    const int64_t size = image[d] + pads[d] + pads[n + d];
-    const int64_t extent = w.Extent(static_cast<int>(d));
-    if (size < extent) return c.Invalid("its windows are larger than its image with its pads");
-    padded.push_back(c.i64(size));
-    const Expr count = c.i64((size - extent) / w.strides[d] + 1);
-    const Expr steps = static_cast<double>(w.dilations[d]) * Iota(c, c.i64(w.kernel[d]));
-    const Expr starts = static_cast<double>(w.strides[d]) * Iota(c, count);
+  for (int64_t d = 0; d < n && !c.failed(); ++d) {
+    const auto along = [&](const Expr& vector) {
+      return Taken(c, vector, c.b().Int(static_cast<int32_t>(d)), 0);
+    };
+    const double stride = static_cast<double>(w.strides[d]);
+    const double dilation = static_cast<double>(w.dilations[d]);
+    const Expr kernel = along(block_shape);
+    const Expr size = along(image_shape) + static_cast<double>(pads[d] + pads[n + d]);
+    const Expr extent = dilation * (kernel - 1.0) + 1.0;
+    const Expr count = c.op("FloorDiv", {size - extent, c.i64(w.strides[d])}) + 1.0;
+    if (const auto known = c.ints(count); known && known->size() == 1 && (*known)[0] < 1)
+      return c.Invalid("its windows are larger than its image with its pads");
+    const Expr steps = dilation * Iota(c, kernel);
+    const Expr starts = stride * Iota(c, count);
     std::vector<int64_t> line(2 * n, 1), turn(2 * n, 1);
     line[d] = -1;
     turn[n + d] = -1;
-    places =
-        static_cast<double>(size) * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
+    places = size * places + (AsShape(c, steps, line) + AsShape(c, starts, turn));
+    total = total * size;
+    padded.push_back(size);
   }
   if (c.failed()) return;
   const Expr batch = DimOf(c, x, 0);
-  const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), c.i64(block)});
+  const Expr channels = c.op("FloorDiv", {DimOf(c, x, 1), block});
   const Expr columns =
       c.op("Reshape",
            {x, Pack(c, {batch * channels, c.op("Size", {places}, {{"out_type", DType::kInt64}})})});
-  Expr total = c.i64(1);
-  for (const Expr& size : padded) total = total * size;
   const Expr sums =
       c.op("UnsortedSegmentSum", {Transposed(c, columns, {1, 0}), AsShape(c, places, {-1}), total});
-  std::vector<Expr> shape = {batch, channels}, begin = {c.i64(0), c.i64(0)},
-                    extent = {c.i64(-1), c.i64(-1)};
-  for (size_t d = 0; d < n; ++d) {
-    shape.push_back(padded[d]);
-    begin.push_back(c.i64(pads[d]));
-    extent.push_back(c.i64(image[d]));
-  }
+  std::vector<Expr> shape = {batch, channels};
+  shape.insert(shape.end(), padded.begin(), padded.end());
   const Expr images = c.op("Reshape", {Transposed(c, sums, {1, 0}), Pack(c, shape)});
-  c.out(0, c.op("Slice", {images, Pack(c, begin), Pack(c, extent)}));
+  std::vector<int64_t> begin = {0, 0};
+  begin.insert(begin.end(), pads.begin(), pads.begin() + n);
+  const Expr extent = c.op("ConcatV2", {c.i64s({-1, -1}), image_shape, c.b().Int(0)});
+  c.out(0, c.op("Slice", {images, c.i64s(begin), extent}));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ void GatherND(NodeContext& c) {
   if (c.failed()) return;
   const int rank = c.Rank(indices);
   if (rank < 1 || batch < 0 || batch >= rank) return c.Invalid("batch_dims is out of range");
-  const int64_t width = c.shape(indices).dim(rank - 1);
+  const int64_t width = c.Dim(indices, rank - 1);
   if (width < 0) return c.Unsupported("the last dimension of its indices must be known");
   if (!c.scope().ShapeOf(x).has_rank() || width + batch > c.Rank(x))
     return c.Invalid("the indices are longer than the shape");
@@ -89,8 +89,7 @@ Expr Scattered(NodeContext& c, const Expr& x, const Expr& indices, const Expr& u
     return x;
   }
   // A product for each place, by its number; 1 where nothing goes.
-  const int width =
-      static_cast<int>(std::max<int64_t>(c.shape(indices).dim(c.Rank(indices) - 1), 0));
+  const int64_t width = std::max<int64_t>(c.Dim(indices, c.Rank(indices) - 1), 0);
   const Expr dims = DimsOf(c, x);
   const Expr outer = Part(c, dims, 0, width), inner = Part(c, dims, width, c.Rank(x));
   const Expr steps =
@@ -117,7 +116,7 @@ void ScatterND(NodeContext& c) {
   Expr indices = c.in(1);
   const int rank = c.Rank(indices);
   if (c.failed() || rank < 1) return c.Invalid("its indices have no last dimension");
-  const int64_t width = c.shape(indices).dim(rank - 1);
+  const int64_t width = c.Dim(indices, rank - 1);
   if (width < 0) return c.Unsupported("the last dimension of its indices must be known");
   if (width > c.Rank(x)) return c.Invalid("the indices are longer than the shape");
   indices = NonNegative(c, indices, Part(c, DimsOf(c, x), 0, width));
@@ -128,7 +127,7 @@ void ScatterND(NodeContext& c) {
 void TensorScatter(NodeContext& c) {
   const Expr x = c.in(0), update = c.in(1);
   const int rank = c.Rank(x);
-  const int axis = c.Axis(c.Int("axis", -2), std::max(rank, 1));
+  const int axis = c.Axis(c.Int("axis", -2), rank);
   if (c.failed()) return;
   const Expr steps = Iota(c, DimOf(c, update, axis));
   std::vector<int64_t> line(rank, 1), batch(rank, 1);

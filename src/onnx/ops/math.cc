@@ -1,5 +1,4 @@
-// Arithmetic, elementwise functions, casts. They broadcast as numpy does; where opsets below 7
-// would differ, Gyre does not read them.
+// Arithmetic, elementwise functions, casts. They broadcast as numpy does.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -48,7 +47,8 @@ void IdentityOp(NodeContext& c) {
 // Of integers, rounded towards zero; by zero it is an error.
 void Div(NodeContext& c) {
   const bool is_integer = IsInteger(c.dtype(0));
-  c.out(0, c.op(is_integer ? "TruncateDiv" : "RealDiv", {c.in(0), c.in(1)}));
+  const Expr x = c.in(0);
+  c.out(0, c.op(is_integer ? "TruncateDiv" : "RealDiv", {x, SecondOperand(c, x)}));
 }
 
 // With fmod = 0 the sign is the divisor's, otherwise the dividend's.
@@ -64,7 +64,7 @@ void Mod(NodeContext& c) {
 
 // The exponent may be of another type: the result has that of the base.
 void Pow(NodeContext& c) {
-  const Expr x = c.in(0), y = c.in(1);
+  const Expr x = c.in(0), y = SecondOperand(c, x);
   if (c.failed()) return;
   if (x.dtype() == y.dtype() && IsFloating(x.dtype())) return c.out(0, c.op("Pow", {x, y}));
   const bool is_whole = IsInteger(x.dtype()) && IsInteger(y.dtype());

@@ -2,6 +2,7 @@
 #include "onnx/ops/matrix.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/ascii.h"
 #include "onnx/op_table.h"
@@ -67,11 +68,10 @@ void Einsum(NodeContext& c) {
   if (equation.find("->") == std::string::npos) {
     // The letters that stand once, in alphabetical order, behind what the ellipses stand for.
     std::string output = equation.find("...") == std::string::npos ? "" : "...";
-    std::string letters = equation;
-    std::sort(letters.begin(), letters.end());
-    for (const char ch : letters) {
-      if (absl::ascii_isalpha(ch) && std::count(letters.begin(), letters.end(), ch) == 1)
-        output.push_back(ch);
+    std::map<char, int64_t> counts;
+    for (const char ch : equation) ++counts[ch];
+    for (const auto& [ch, count] : counts) {
+      if (absl::ascii_isalpha(ch) && count == 1) output.push_back(ch);
     }
     equation += "->" + output;
   }

@@ -13,21 +13,32 @@ struct Amounts {
   std::vector<Expr> before, after;  // int64 scalars; negative ones cut off
 };
 
+// Those of all axes, where only some have any, and which is not known.
+Expr Spread(NodeContext& c, const Expr& pads, const Expr& axes, int rank) {
+  const Expr count = Pack(c, {c.op("Size", {axes}, {{"out_type", DType::kInt64}})});
+  const Expr none = c.i64s(std::vector<int64_t>(rank, 0));
+  const Expr before = c.op("Slice", {pads, c.i64s({0}), count});
+  const Expr after = c.op("Slice", {pads, count, c.i64s({-1})});
+  return Concat(c, {WithElements(c, none, axes, before), WithElements(c, none, axes, after)}, 0);
+}
+
 // Attributes below opset 11; some axes alone from opset 18 on.
 Amounts ReadAmounts(NodeContext& c, const Expr& x) {
   Amounts amounts;
   const int rank = c.Rank(x);
-  const Expr pads =
-      c.has(1) ? Cast(AsShape(c, c.in(1), {-1}), DType::kInt64) : c.i64s(c.Ints("pads"));
-  if (c.has(3)) {
-    for (const int64_t axis : c.Known(c.in(3), "axes")) amounts.axes.push_back(c.Axis(axis, rank));
+  Expr pads = c.has(1) ? Cast(AsShape(c, c.in(1), {-1}), DType::kInt64) : c.i64s(c.Ints("pads"));
+  const std::optional<Expr> axes =
+      c.has(3) ? std::optional(Cast(c.in(3), DType::kInt64)) : std::nullopt;
+  const auto known = axes ? c.ints(*axes) : std::nullopt;
+  if (known) {
+    amounts.axes = c.Axes(*known, rank);
   } else {
+    if (axes) pads = Spread(c, pads, *axes, rank);
     amounts.axes.resize(rank);
     std::iota(amounts.axes.begin(), amounts.axes.end(), 0);
   }
   const int count = static_cast<int>(amounts.axes.size());
-  const PartialShape& shape = c.shape(pads);
-  if (!c.failed() && shape.has_rank() && shape.dim(0) >= 0 && shape.dim(0) != 2 * count)
+  if (const int64_t size = c.Dim(pads, 0); !c.failed() && size >= 0 && size != 2 * count)
     c.Invalid("the number of pads is not twice that of the axes");
   for (int i = 0; i < count && !c.failed(); ++i) {
     amounts.before.push_back(Taken(c, pads, c.b().Int(i), 0));
@@ -114,10 +125,9 @@ void CenterCropPad(NodeContext& c) {
     std::iota(axes.begin(), axes.end(), 0);
   }
   Amounts amounts;
-  for (size_t i = 0; i < axes.size() && !c.failed(); ++i) {
-    const int axis = c.Axis(axes[i], rank);
-    const Expr missing =
-        Taken(c, wanted, c.b().Int(static_cast<int32_t>(i)), 0) - DimOf(c, x, axis);
+  for (const int axis : c.Axes(axes, rank)) {
+    const int32_t i = static_cast<int32_t>(amounts.axes.size());
+    const Expr missing = Taken(c, wanted, c.b().Int(i), 0) - DimOf(c, x, axis);
     // Of a crop: half of it, rounded down, in front.
     const Expr before = c.op("TruncateDiv", {missing, c.i64(2)});
     amounts.axes.push_back(axis);

@@ -124,6 +124,12 @@ Expr Taken(NodeContext& c, const Expr& x, const Expr& index, int axis) {
   return c.op("GatherV2", {x, index, c.b().Int(axis)});
 }
 
+Expr WithElements(NodeContext& c, const Expr& vector, const Expr& places, const Expr& values) {
+  const Expr size = c.op("Size", {vector}, {{"out_type", DType::kInt64}});
+  return c.op("TensorScatterUpdate",
+              {vector, Unsqueezed(c, NonNegative(c, places, size), 1), values});
+}
+
 Expr NonNegative(NodeContext& c, const Expr& x, const Expr& size) {
   if (c.failed()) return x;
   return Where(c.op("Less", {x, c.scalar(x.dtype(), 0)}), x + size, x);
@@ -132,6 +138,19 @@ Expr NonNegative(NodeContext& c, const Expr& x, const Expr& size) {
 bool IsZero(NodeContext& c, const Expr& x) {
   const auto known = c.ints(x);
   return known && known->size() == 1 && (*known)[0] == 0;
+}
+
+Expr BeginningAt(NodeContext& c, const Expr& x, const Expr& y, int axis) {
+  const int rank = c.Rank(x), own = c.Rank(y);
+  Expr result = y;
+  for (int d = own; axis + d < rank && !c.failed(); ++d) result = Unsqueezed(c, result, d);
+  return result;
+}
+
+Expr SecondOperand(NodeContext& c, const Expr& x) {
+  const Expr y = c.in(1);
+  if (c.opset() >= 7 || c.Int("broadcast", 0) == 0 || !c.HasAttr("axis")) return y;
+  return BeginningAt(c, x, y, c.Axis(c.Int("axis", 0), std::max(c.Rank(x), 1)));
 }
 
 Expr Less(NodeContext& c, const Expr& x, const Expr& y) { return c.op("Less", {x, y}); }

@@ -8,16 +8,6 @@
 
 namespace gyre::onnx {
 
-// Ops that are one of Gyre's, of one input or of two.
-template <const char* kOp>
-void Unary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0)}));
-}
-template <const char* kOp>
-void Binary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0), c.in(1)}));
-}
-
 // `x` as elements of another type of ONNX, texts included.
 Value ToElem(NodeContext& c, const Value& x, int elem_type);
 
@@ -50,8 +40,27 @@ Expr Unsqueezed(NodeContext& c, const Expr& x, int axis);
 Expr Squeezed(NodeContext& c, const Expr& x, const std::vector<int64_t>& axes);
 // Slices of x along `axis`, whose place the dimensions of `index` take: of a scalar, none.
 Expr Taken(NodeContext& c, const Expr& x, const Expr& index, int axis);
+// `vector` with `values` at `places`, of which negative ones count from its end: int64 vectors.
+Expr WithElements(NodeContext& c, const Expr& vector, const Expr& places, const Expr& values);
 // `x` with negative elements counted from `size` (of the same type).
 Expr NonNegative(NodeContext& c, const Expr& x, const Expr& size);
+
+// Input 1 of an op of two operands, to go with input 0, which is x. Below opset 7 the node may say
+// at which axis of x it begins.
+Expr SecondOperand(NodeContext& c, const Expr& x);
+// y with axes of size 1 behind its own, so that it begins at `axis` of x.
+Expr BeginningAt(NodeContext& c, const Expr& x, const Expr& y, int axis);
+
+// Ops that are one of Gyre's, of one input or of two.
+template <const char* kOp>
+void Unary(NodeContext& c) {
+  c.out(0, c.op(kOp, {c.in(0)}));
+}
+template <const char* kOp>
+void Binary(NodeContext& c) {
+  const Expr x = c.in(0);
+  c.out(0, c.op(kOp, {x, SecondOperand(c, x)}));
+}
 
 // Whether x is known to be one number, 0.
 bool IsZero(NodeContext& c, const Expr& x);

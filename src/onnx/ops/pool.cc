@@ -12,17 +12,6 @@
 namespace gyre::onnx {
 namespace {
 
-Expr Lowest(NodeContext& c, DType dtype) {
-  switch (dtype) {
-    case DType::kInt8:
-      return c.b().Constant(Tensor::Scalar(std::numeric_limits<int8_t>::lowest()));
-    case DType::kUint8:
-      return c.b().Constant(Tensor::Scalar(uint8_t{0}));
-    default:
-      return c.scalar(dtype, -std::numeric_limits<double>::infinity());
-  }
-}
-
 // Reduces the windows of padded x, axis by axis.
 Expr ReduceWindows(NodeContext& c, Expr x, const Windows& w, const char* op) {
   for (int d = 0; d < w.rank() && !c.failed(); ++d)
@@ -43,9 +32,13 @@ Expr Plane(NodeContext& c, const char* op, const Expr& padded, const Windows& w)
   return ChannelsFirst(c, result);
 }
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // Where in x (of all of it, row by row; or column by column within a channel) the largest are.
 Expr IndicesOfLargest(NodeContext& c, const Expr& x, const Expr& padded, const Windows& w) {
   const int n = w.rank();
+  const int64_t size = ElementsOf(c, w);
+  if (c.failed()) return x;
   Expr values = padded;
   std::vector<Expr> dims, strides(n, c.i64(1));
   for (int d = 0; d < n; ++d) dims.push_back(DimOf(c, x, d + 2));
@@ -71,7 +64,6 @@ Expr IndicesOfLargest(NodeContext& c, const Expr& x, const Expr& padded, const W
     order.push_back(2 + 2 * d);
   }
   for (int d = 0; d < n; ++d) order.push_back(3 + 2 * d);
-  const int64_t size = ElementsOf(c, w);
   std::vector<Expr> flat = {DimOf(c, x, 0), DimOf(c, x, 1)}, flat_places;
   for (const Expr& out : w.out) flat.push_back(out), flat_places.push_back(out);
   flat.push_back(c.i64(size));
@@ -100,7 +92,7 @@ void MaxPool(NodeContext& c) {
   const Expr x = c.in(0);
   const Windows w = ReadWindows(c, x, c.Ints("kernel_shape"));
   if (c.failed()) return;
-  const Expr padded = PaddedSpace(c, x, 2, w, Lowest(c, x.dtype()));
+  const Expr padded = PaddedSpace(c, x, 2, w, c.scalar(x.dtype(), -kInfinity));
   const Expr result =
       IsPlane(w) ? Plane(c, "MaxPool", padded, w) : ReduceWindows(c, padded, w, "Max");
   c.out(0, result);

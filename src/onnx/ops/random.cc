@@ -9,15 +9,21 @@
 namespace gyre::onnx {
 namespace {
 
-// The bits of the seed; 0, the session's, where there is none.
+// The bits of the seed, a float but for Dropout; 0, the session's, where there is none.
 AttrMap Seeds(NodeContext& c) {
-  int32_t bits = 0;
-  if (c.HasAttr("seed")) {
-    const float seed = c.Float("seed", 0);
-    std::memcpy(&bits, &seed, sizeof(bits));
+  int64_t bits = 0;
+  if (const wire::AttributeProto* const attribute = c.Find("seed")) {
+    if (attribute->type() == wire::AttributeProto::INT) {
+      bits = c.Int("seed", 0);
+    } else {
+      const float seed = c.Float("seed", 0);
+      int32_t bits_of_float = 0;
+      std::memcpy(&bits_of_float, &seed, sizeof(bits_of_float));
+      bits = bits_of_float;
+    }
     if (bits == 0) bits = 1;
   }
-  return {{"seed", int64_t{bits}}, {"seed2", int64_t{0}}};
+  return {{"seed", bits}, {"seed2", int64_t{0}}};
 }
 
 // Numbers of an element type (0: that of input 0, if it is a floating one), as `op` draws them.
@@ -65,6 +71,33 @@ void Bernoulli(NodeContext& c) {
   c.out(0, ToElem(c, {is_one, Type::Tensor(wire::TensorProto::BOOL)}, OwnType(c, true)));
 }
 
+// In training, elements become zero with the probability of `ratio`, and others grow; otherwise,
+// and before opset 12, nothing is dropped.
+void Dropout(NodeContext& c) {
+  const Expr x = c.in(0);
+  if (c.failed()) return;
+  const Expr no = c.b().Constant(Tensor::Scalar(false));
+  const Expr training = c.opset() >= 12 && c.has(2) ? AsScalar(c, c.in(2)) : no;
+  if (c.failed()) return;
+  if (training.dtype() != DType::kBool)
+    return c.Invalid("whether it is training must be true or false");
+  const Expr dims = DimsOf(c, x);
+  if (c.KnownScalar<bool>(training) == false) {
+    c.out(0, c.op("Identity", {x}));
+    if (c.wants(1)) c.out(1, c.op("Fill", {dims, c.b().Constant(Tensor::Scalar(true))}));
+    return;
+  }
+  const Expr zero = c.scalar(DType::kFloat, 0);
+  const Expr given =
+      c.has(1) ? Cast(AsScalar(c, c.in(1)), DType::kFloat) : c.scalar(DType::kFloat, 0.5);
+  const Expr ratio = Where(training, given, zero);
+  const Expr drawn = Drawn(c, "RandomUniform", dims, wire::TensorProto::FLOAT);
+  const Expr stays = c.op("GreaterEqual", {drawn, ratio});
+  const Expr grown = x * Cast(1.0 / (1.0 - ratio), x.dtype());
+  c.out(0, Where(stays, grown, c.op("ZerosLike", {x})));
+  c.out(1, stays);
+}
+
 void Multinomial(NodeContext& c) {
   AttrMap attrs = Seeds(c);
   const auto count =
@@ -79,6 +112,7 @@ void Multinomial(NodeContext& c) {
 
 void AddRandomOps(OpTable& t) {
   t.Add("Bernoulli", Bernoulli);
+  t.Add("Dropout", Dropout);
   t.Add("Multinomial", Multinomial);
   t.Add("RandomNormal", RandomNormal);
   t.Add("RandomNormalLike", RandomNormalLike);

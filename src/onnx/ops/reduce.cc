@@ -22,14 +22,12 @@ std::optional<Expr> Axes(NodeContext& c, const Expr& x) {
     if (!known && !may_be_empty) return axes;
     if (!known) {
       if (c.Int("noop_with_empty_axes", 0) != 0) return axes;
-      const Expr all = Iota(c, c.i64(c.Rank(x)));
       const Expr count = c.op("Size", {axes}, {{"out_type", DType::kInt64}});
       // All axes, of which those that are not meant are told by what is kept.
       const Expr is_all = c.op("Equal", {count, c.i64(0)});
+      const Expr none = c.i64s(std::vector<int64_t>(c.Rank(x), 0));
       const Expr is_named =
-          c.op("Any", {c.op("Equal", {Unsqueezed(c, all, 1),
-                                      Unsqueezed(c, NonNegative(c, axes, c.i64(c.Rank(x))), 0)}),
-                       c.b().Int(1)});
+          c.op("NotEqual", {WithElements(c, none, axes, c.op("OnesLike", {axes})), c.i64(0)});
       return AsShape(c, c.op("Where", {c.op("LogicalOr", {is_named, is_all})}), {-1});
     }
   }

@@ -1,7 +1,5 @@
 // Resize, Upsample: axis by axis, each element a weighted sum of its neighbours, whose places and
 // weights are worked out in double precision.
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "onnx/op_table.h"
@@ -68,33 +66,23 @@ Expr LinearWeight(NodeContext& c, const Expr& distance) {
   return Maximum(c, 1.0 - c.op("Abs", {distance}), Double(c, 0));
 }
 
-// Neighbours on each side, and by how much their distances are shrunk (antialias, where the result
-// is smaller).
+// Neighbours before an element, and all of them (int64); and by how much their distances are shrunk
+// (double): less than 1 with antialias, where the result is smaller.
 struct Reach {
-  int64_t before = 0, count = 2;
-  double shrink = 1;
+  Expr before, count, shrink;
 };
 
-constexpr int64_t kMaxNeighbours = 1 << 16;
+constexpr double kMaxNeighbours = 1 << 16;  // on each side
 
 Reach ReachOf(NodeContext& c, const Axis& a, const Manner& manner) {
   const int64_t half = manner.mode == "cubic" ? 2 : 1;
-  Reach reach = {half - 1, 2 * half, 1};
-  if (!manner.antialias) return reach;
-  const std::optional<double> scale = c.scope().ScalarOf<double>(a.scale);
-  if (!scale) {
-    c.Unsupported("with antialias, its scales must be known before the program runs");
-    return reach;
-  }
-  reach.shrink = std::min(*scale, 1.0);
-  const double width = static_cast<double>(half) / reach.shrink;
-  if (!(width < kMaxNeighbours)) {
-    c.Invalid("its scale is too small");
-    return reach;
-  }
-  reach.before = -static_cast<int64_t>(std::floor(-width) + 1);
-  reach.count = 2 * reach.before + 2;
-  return reach;
+  if (!manner.antialias) return {c.i64(half - 1), c.i64(2 * half), Double(c, 1)};
+  const Expr shrink = Minimum(c, a.scale, Double(c, 1));
+  const Expr width = static_cast<double>(half) / shrink;
+  const std::optional<double> known = c.KnownScalar<double>(width);
+  if (known && !(*known < kMaxNeighbours)) c.Invalid("its scale is too small");
+  const Expr before = Cast(c.op("Ceil", {width}), DType::kInt64) - 1.0;
+  return {before, 2.0 * before + 2.0, shrink};
 }
 
 Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner) {
@@ -106,7 +94,7 @@ Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner)
   const Reach reach = ReachOf(c, a, manner);
   if (c.failed()) return x;
   const Expr floor = c.op("Floor", {at});
-  const Expr steps = Iota(c, c.i64(reach.count)) - static_cast<double>(reach.before);
+  const Expr steps = Iota(c, reach.count) - reach.before;
   const Expr places = Unsqueezed(c, Cast(floor, DType::kInt64), 1) + Unsqueezed(c, steps, 0);
   const Expr distances = reach.shrink * (Cast(places, DType::kDouble) - Unsqueezed(c, at, 1));
   Expr weights =
@@ -120,7 +108,7 @@ Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner)
   const Expr neighbours = Taken(c, x, inside(places), a.axis);
   if (c.failed() || c.Rank(x) <= a.axis) return x;
   std::vector<int64_t> tail(c.Rank(x) - a.axis - 1, 1);
-  std::vector<Expr> shape = {a.out, c.i64(reach.count)};
+  std::vector<Expr> shape = {a.out, reach.count};
   for (size_t i = 0; i < tail.size(); ++i) shape.push_back(c.i64(1));
   const Expr factors = c.op("Reshape", {Cast(weights, x.dtype()), Pack(c, shape)});
   return Reduced(c, "Sum", neighbours * factors, {a.axis + 1}, false);
@@ -130,6 +118,7 @@ Expr OneAxis(NodeContext& c, const Expr& x, const Axis& a, const Manner& manner)
 Expr Extrapolated(NodeContext& c, const Expr& x, const std::vector<Axis>& axes, double value) {
   Expr result = x;
   const int rank = c.Rank(x);
+  if (c.failed()) return x;
   for (const Axis& a : axes) {
     const Expr at = Places(c, a, "tf_crop_and_resize");
     const Expr is_inside = And(c, c.op("GreaterEqual", {at, Double(c, 0)}),
@@ -141,7 +130,7 @@ Expr Extrapolated(NodeContext& c, const Expr& x, const std::vector<Axis>& axes, 
   return result;
 }
 
-bool KeepsSize(NodeContext& c, const Axis& a) { return c.scope().ScalarOf<double>(a.scale) == 1; }
+bool KeepsSize(NodeContext& c, const Axis& a) { return c.KnownScalar<double>(a.scale) == 1.0; }
 
 void Write(NodeContext& c, const Expr& given, std::vector<Axis> axes, const Manner& manner) {
   const bool crops = manner.coordinates == "tf_crop_and_resize";
@@ -200,10 +189,9 @@ std::vector<Axis> AxesOf(NodeContext& c, const Expr& x) {
     std::iota(numbers.begin(), numbers.end(), 0);
   }
   std::vector<Axis> axes;
-  for (const int64_t number : numbers) {
+  for (const int number : c.Axes(numbers, rank)) {
     Axis a;
-    a.axis = c.Axis(number, rank);
-    if (c.failed()) return axes;
+    a.axis = number;
     a.in = DimOf(c, x, a.axis);
     axes.push_back(a);
   }

@@ -1,6 +1,4 @@
 // Sequences are TensorLists, whose elements may differ in shape; optionals are optionals.
-#include <algorithm>
-
 #include "base/status.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/lists.h"
@@ -120,7 +118,7 @@ void ConcatFromSequence(NodeContext& c) {
 void SplitToSequence(NodeContext& c) {
   const Value x = c.value(0);
   const int rank = c.Rank(x.expr);
-  const int axis = c.Axis(c.Int("axis", 0), std::max(rank, 1));
+  const int axis = c.Axis(c.Int("axis", 0), rank);
   if (c.failed()) return;
   const Expr size = DimOf(c, x.expr, axis);
   Expr sizes, count;

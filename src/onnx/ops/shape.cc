@@ -6,7 +6,6 @@
 #include "onnx/names.h"
 #include "onnx/op_table.h"
 #include "onnx/ops/pieces.h"
-#include "onnx/tensor_data.h"
 
 namespace gyre::onnx {
 namespace {
@@ -18,9 +17,9 @@ void Constant(NodeContext& c) {
   };
   Model& model = c.names().model();
   if (const auto* value = c.Find("value"))
-    return out_tensor(ReadTensor(value->t(), model.folder), value->t().data_type());
+    return out_tensor(model.Read(value->t()), value->t().data_type());
   if (const auto* value = c.Find("sparse_value")) {
-    return out_tensor(model.ReadSparse(value->sparse_tensor()),
+    return out_tensor(model.Read(value->sparse_tensor()),
                       value->sparse_tensor().values().data_type());
   }
   using wire::TensorProto;
@@ -47,7 +46,7 @@ void ConstantOfShape(NodeContext& c) {
   const Expr dims = c.in(0);
   Value value = {c.scalar(DType::kFloat, 0), Type::Tensor(wire::TensorProto::FLOAT)};
   if (const auto* attribute = c.Find("value")) {
-    const auto tensor = ReadTensor(attribute->t(), c.names().model().folder);
+    const auto tensor = c.names().model().Read(attribute->t());
     if (!tensor.ok()) return c.Fail(tensor.status());
     value = {AsScalar(c, c.b().Constant(*tensor)), Type::Tensor(attribute->t().data_type())};
   }
@@ -121,33 +120,76 @@ void Transpose(NodeContext& c) {
   c.out(0, c.op("Transpose", {x, c.i32s(permutation)}));
 }
 
+Expr CountOf(NodeContext& c, const Expr& x) {
+  return c.op("Size", {x}, {{"out_type", DType::kInt64}});
+}
+
+// 1 for each of `count` axes that `axes` names, 0 for the others.
+Expr Named(NodeContext& c, const Expr& axes, const Expr& count) {
+  return WithElements(c, c.op("Fill", {Pack(c, {count}), c.i64(0)}), axes,
+                      c.op("OnesLike", {axes}));
+}
+
+// The axes that `named` does not name.
+Expr Unnamed(NodeContext& c, const Expr& named) {
+  return AsShape(c, c.op("Where", {c.op("Equal", {named, c.i64(0)})}), {-1});
+}
+
+// x in the shape `dims`, which has `less` (or more, where negative) axes than x for each of `axes`.
+Expr WithAxes(NodeContext& c, const Expr& x, Expr dims, int less, const Expr& axes) {
+  const int rank = c.scope().RankOf(x);
+  const int64_t count = c.Dim(axes, 0);
+  if (rank >= 0 && count >= 0 && rank - less * count >= 0)
+    dims = AsShape(c, dims, {rank - less * count});
+  return c.op("Reshape", {x, dims});
+}
+
+Expr SqueezedAtRun(NodeContext& c, const Expr& x, const Expr& axes) {
+  const Expr dims = DimsOf(c, x);
+  const Expr stay = Unnamed(c, Named(c, axes, CountOf(c, dims)));
+  return WithAxes(c, x, Taken(c, dims, stay, 0), 1, axes);
+}
+
+// The dimensions of x at the places that are left, in their order.
+Expr UnsqueezedAtRun(NodeContext& c, const Expr& x, const Expr& axes) {
+  const Expr dims = DimsOf(c, x);
+  const Expr named = Named(c, axes, CountOf(c, dims) + CountOf(c, axes));
+  const Expr ones = c.op("OnesLike", {named});
+  return WithAxes(c, x, WithElements(c, ones, Unnamed(c, named), dims), -1, axes);
+}
+
 // Axes are an attribute below opset 13; without any, all of size 1 go.
 void Squeeze(NodeContext& c) {
   const Expr x = c.in(0);
   std::vector<int64_t> axes = c.Ints("axes");
   if (c.has(1)) {
-    axes = c.Known(c.in(1), "axes");
-    if (axes.empty()) return c.out(0, c.op("Identity", {x}));
+    const Expr given = Cast(c.in(1), DType::kInt64);
+    const auto known = c.ints(given);
+    if (!known) return c.out(0, SqueezedAtRun(c, x, given));
+    if (known->empty()) return c.out(0, c.op("Identity", {x}));
+    axes = *known;
   }
   c.out(0, c.op("Squeeze", {x}, {{"squeeze_dims", axes}}));
 }
 
 void Unsqueeze(NodeContext& c) {
   const Expr x = c.in(0);
-  std::vector<int64_t> axes = c.has(1) ? c.Known(c.in(1), "axes") : c.Ints("axes");
-  if (c.failed()) return;
+  std::vector<int64_t> axes = c.Ints("axes");
+  if (c.has(1)) {
+    const Expr given = Cast(c.in(1), DType::kInt64);
+    const auto known = c.ints(given);
+    if (!known) return c.out(0, UnsqueezedAtRun(c, x, given));
+    axes = *known;
+  }
+  if (axes.size() > Shape::kMaxRank) return c.Invalid("it names too many axes");
   const bool has_negative =
       std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; });
-  const int rank = has_negative ? c.Rank(x) + static_cast<int>(axes.size()) : 0;
-  for (int64_t& axis : axes) {
-    if (has_negative) axis = c.Axis(axis, rank);
-  }
-  std::sort(axes.begin(), axes.end());
-  Expr result = axes.empty() ? c.op("Identity", {x}) : x;
-  for (const int64_t axis : axes) {
-    if (axis > Shape::kMaxRank) return c.Invalid("an axis is out of range");
-    result = Unsqueezed(c, result, static_cast<int>(axis));
-  }
+  const int rank = has_negative ? c.Rank(x) + static_cast<int>(axes.size()) : Shape::kMaxRank;
+  std::vector<int> places = c.Axes(axes, rank);
+  if (c.failed()) return;
+  std::sort(places.begin(), places.end());
+  Expr result = places.empty() ? c.op("Identity", {x}) : x;
+  for (const int axis : places) result = Unsqueezed(c, result, axis);
   c.out(0, result);
 }
 
@@ -194,6 +236,16 @@ void SplitOp(NodeContext& c) {
   for (int i = 0; i < count; ++i) c.out(i, parts[i]);
 }
 
+// All of the axes that `axes` does not name.
+Expr SlicedAtRun(NodeContext& c, const Expr& x, const Expr& starts, const Expr& ends,
+                 const Expr& axes, const std::optional<Expr>& steps) {
+  const Expr dims = DimsOf(c, x);
+  Expr strides = c.op("OnesLike", {dims});
+  if (steps) strides = WithElements(c, strides, axes, *steps);
+  return c.op("StridedSlice", {x, WithElements(c, c.op("ZerosLike", {dims}), axes, starts),
+                               WithElements(c, dims, axes, ends), strides});
+}
+
 // As numpy's, clamped; attributes below opset 10.
 void SliceOp(NodeContext& c) {
   const Expr x = c.in(0);
@@ -206,27 +258,26 @@ void SliceOp(NodeContext& c) {
              steps = input(4, "steps");
   if (!starts || !ends) return c.Invalid("it says no starts or ends");
   if (c.failed()) return;
-  std::vector<int64_t> axes;
+  const int64_t count = c.Dim(*starts, 0);
+  std::optional<std::vector<int64_t>> known;
   if (given) {
-    axes = c.Known(*given, "axes");
-  } else {
-    const PartialShape& shape = c.shape(*starts);
-    if (!shape.has_rank() || shape.rank() != 1 || shape.dim(0) < 0)
-      return c.Unsupported("without axes, the number of starts must be known");
-    if (shape.dim(0) > Shape::kMaxRank) return c.Invalid("there are too many starts");
-    axes.resize(shape.dim(0));
-    std::iota(axes.begin(), axes.end(), 0);
+    known = c.ints(*given);
+  } else if (count >= 0) {
+    if (count > Shape::kMaxRank) return c.Invalid("there are too many starts");
+    known.emplace(count);
+    std::iota(known->begin(), known->end(), 0);
+  }
+  if (!known) {
+    const Expr axes = given ? *given : Iota(c, CountOf(c, *starts));
+    const Value result = {SlicedAtRun(c, x, *starts, *ends, axes, steps), c.value(0).type};
+    return c.out(0, result);
   }
   const bool has_negative =
-      std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; });
+      std::any_of(known->begin(), known->end(), [](int64_t axis) { return axis < 0; });
   const int rank = has_negative ? c.Rank(x) : c.scope().RankOf(x);
-  int64_t width = 0;
-  for (int64_t& axis : axes) {
-    if (has_negative || rank >= 0) axis = c.Axis(axis, rank);
-    if (axis >= Shape::kMaxRank) return c.Invalid("an axis is out of range");
-    width = std::max(width, axis + 1);
-  }
+  const std::vector<int> axes = c.Axes(*known, rank >= 0 ? rank : Shape::kMaxRank);
   if (c.failed()) return;
+  const int width = axes.empty() ? 0 : *std::max_element(axes.begin(), axes.end()) + 1;
   if (axes.empty()) return c.out(0, c.op("Identity", {x}));
   // One element for each axis up to the last that is sliced; those between are masked.
   const auto spread = [&](const Expr& values, int64_t fill) {
@@ -237,7 +288,7 @@ void SliceOp(NodeContext& c) {
   };
   if (width > 31) return c.Unsupported("slices of more than 31 axes");
   int64_t mask = (int64_t{1} << width) - 1;
-  for (const int64_t axis : axes) mask &= ~(int64_t{1} << axis);
+  for (const int axis : axes) mask &= ~(int64_t{1} << axis);
   const Expr strides = steps ? spread(*steps, 1) : c.i64s(std::vector<int64_t>(width, 1));
   c.out(0, Value{c.op("StridedSlice", {x, spread(*starts, 0), spread(*ends, 0), strides},
                       {{"begin_mask", mask}, {"end_mask", mask}}),
@@ -309,25 +360,6 @@ void ReverseSequence(NodeContext& c) {
                 {{"seq_dim", c.Int("time_axis", 0)}, {"batch_dim", c.Int("batch_axis", 1)}}));
 }
 
-// Without training (which is asked for by an input, and not supported) nothing is dropped.
-void Dropout(NodeContext& c) {
-  const Expr x = c.in(0);
-  if (c.failed()) return;
-  bool drops = false;
-  if (c.has(2)) {
-    const std::optional<bool> training = c.scope().ScalarOf<bool>(c.in(2));
-    if (!training)
-      return c.Unsupported("whether it is training, a bool, must be known before the program runs");
-    drops = *training;
-  }
-  if (drops && c.has(1)) {
-    drops = c.scope().ScalarOf<float>(Cast(AsScalar(c, c.in(1)), DType::kFloat)) != 0;
-  }
-  if (drops) return c.Unsupported("it is for training");
-  c.out(0, c.op("Identity", {x}));
-  if (c.wants(1)) c.out(1, c.op("Fill", {DimsOf(c, x), c.b().Constant(Tensor::Scalar(true))}));
-}
-
 }  // namespace
 
 void AddShapeOps(OpTable& t) {
@@ -335,7 +367,6 @@ void AddShapeOps(OpTable& t) {
   t.Add("Constant", Constant);
   t.Add("ConstantOfShape", ConstantOfShape);
   t.Add("DepthToSpace", DepthToSpace);
-  t.Add("Dropout", Dropout);
   t.Add("Expand", Expand);
   t.Add("EyeLike", EyeLike);
   t.Add("Flatten", Flatten);

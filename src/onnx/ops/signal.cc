@@ -1,6 +1,7 @@
 // Fourier transforms and window functions. Complex numbers have their parts on a last axis of two.
 #include <algorithm>
 #include <numbers>
+#include <numeric>
 
 #include "onnx/op_table.h"
 #include "onnx/ops/pieces.h"
@@ -14,7 +15,7 @@ constexpr double kPi = std::numbers::pi;
 Expr AsComplex(NodeContext& c, const Expr& x) {
   const int last = c.Rank(x) - 1;
   if (c.failed() || last < 0) return x;
-  const int64_t parts = c.shape(x).dim(last);
+  const int64_t parts = c.Dim(x, last);
   if (parts != 1 && parts != 2) {
     c.Invalid("its last dimension must be 1 or 2");
     return x;
@@ -49,28 +50,27 @@ Expr FirstHalf(NodeContext& c, const Expr& x) {
   return Taken(c, x, Iota(c, count), last);
 }
 
-Expr ForTransform(const Expr& x) {
-  return x.dtype() == DType::kDouble || x.dtype() == DType::kFloat ? x : Cast(x, DType::kFloat);
-}
+// In double precision, as ONNX's own numbers are made.
+Expr ForTransform(const Expr& x) { return Cast(x, DType::kDouble); }
 
 // The axis is an input from opset 20 on.
 void Dft(NodeContext& c) {
   const Expr given = c.in(0);
   const int rank = c.Rank(given);
   if (c.failed()) return;
-  int64_t axis = c.opset() >= 20 ? -2 : c.Int("axis", 1);
-  if (c.opset() >= 20 && c.has(2)) {
-    const std::vector<int64_t> known = c.Known(AsScalar(c, c.in(2)), "axis");
-    if (known.size() == 1) axis = known[0];
-  }
-  const int at = c.Axis(axis, std::max(rank, 1));
-  if (c.failed() || at >= rank - 1) return c.Invalid("its axis is that of the parts");
-  const std::vector<int64_t> swap = SwapPermutation(rank - 1, at, rank - 2);
-  Expr x = Transposed(c, AsComplex(c, ForTransform(given)), swap);
+  if (rank < 2) return c.Invalid("it takes a signal and its parts");
+  Expr axis = c.i64(c.opset() >= 20 ? -2 : c.Int("axis", 1));
+  if (c.opset() >= 20 && c.has(2)) axis = Cast(AsScalar(c, c.in(2)), DType::kInt64);
+  // The axis changes places with the last one before the parts, and back.
+  std::vector<int64_t> all(rank - 1);
+  std::iota(all.begin(), all.end(), 0);
+  const Expr at = NonNegative(c, axis, c.i64(rank)), last = c.i64(rank - 2);
+  const Expr swap = WithElements(c, c.i64s(all), Pack(c, {at, last}), Pack(c, {last, at}));
+  Expr x = c.op("Transpose", {AsComplex(c, ForTransform(given)), swap});
   if (c.has(1)) x = WithLength(c, x, Cast(AsScalar(c, c.in(1)), DType::kInt64));
   Expr y = c.op(c.Int("inverse", 0) != 0 ? "IFFT" : "FFT", {x});
   if (c.Int("onesided", 0) != 0) y = FirstHalf(c, y);
-  c.out(0, Cast(AsParts(c, Transposed(c, y, swap)), given.dtype()));
+  c.out(0, Cast(AsParts(c, c.op("Transpose", {y, swap})), given.dtype()));
 }
 
 void Stft(NodeContext& c) {

@@ -67,16 +67,22 @@ void StringSplit(NodeContext& c) {
   const Expr dims = DimsOf(c, x);
   const Expr flat = AsShape(c, x, {-1});
   const Expr delimiter = c.b().Constant(Tensor::Scalar(c.Text("delimiter", "")));
-  const auto parts =
+  std::vector<Expr> parts =
       c.b().Ops("StringSplitV2", {flat, delimiter}, {{"maxsplit", c.Int("maxsplit", -1)}}, 3);
   if (c.failed()) return;
-  const Expr filled =
-      c.op("TensorScatterUpdate", {c.op("Fill", {parts[2], EmptyText(c)}), parts[0], parts[1]});
-  const Expr width = Part(c, parts[2], 1, 2);
-  c.out(0, c.op("Reshape", {filled, c.op("ConcatV2", {dims, width, c.b().Int(0)})}));
-  const Expr rows = Taken(c, parts[0], c.b().Int(0), 1);
-  const Expr ones = c.op("OnesLike", {rows});
-  const Expr counts = c.op("UnsortedSegmentSum", {ones, rows, DimOf(c, flat, 0)});
+  if (c.Text("delimiter", "").empty()) {
+    // Between spaces there is no empty part, but Gyre's op has one where nothing is left to split.
+    const Expr kept = AsShape(c, c.op("Where", {c.op("NotEqual", {parts[1], EmptyText(c)})}), {-1});
+    parts[0] = Taken(c, parts[0], kept, 0);
+    parts[1] = Taken(c, parts[1], kept, 0);
+  }
+  const Expr rows = Taken(c, parts[0], c.b().Int(0), 1), size = DimOf(c, flat, 0);
+  const Expr counts = c.op("UnsortedSegmentSum", {c.op("OnesLike", {rows}), rows, size});
+  const Expr width =
+      Reduced(c, "Max", c.op("ConcatV2", {counts, c.i64s({0}), c.b().Int(0)}), {0}, false);
+  const Expr empty = c.op("Fill", {Pack(c, {size, width}), EmptyText(c)});
+  const Expr filled = c.op("TensorScatterUpdate", {empty, parts[0], parts[1]});
+  c.out(0, c.op("Reshape", {filled, c.op("ConcatV2", {dims, Pack(c, {width}), c.b().Int(0)})}));
   c.out(1, c.op("Reshape", {counts, dims}));
 }
 
