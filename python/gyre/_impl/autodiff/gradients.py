@@ -79,7 +79,9 @@ def _with_zeros(ys: list, xs: list, found: list) -> list:
 def _listed(value) -> list:
     if value is None:
         return []
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
+        return [value]
+    return [leaf for item in value for leaf in (_listed(item) or [None])]
 
 
 def hessians(
