@@ -371,3 +371,18 @@ def test_a_gradient_through_a_loop_of_any_shape_has_the_shape_of_the_source():
 
     x = np.float32([0.5, 2.0])
     np.testing.assert_allclose(f(x, 1), np.cos(x) + [1, 0], rtol=1e-6)
+
+
+def test_watched_variables_are_in_the_order_in_which_they_were_made():
+    a, b = gyre.Variable(1.0), gyre.Variable(2.0)
+    with gyre.GradientTape() as tape:
+        b * b + a * a
+    assert [v is w for v, w in zip(tape.watched_variables(), (a, b), strict=True)] == [True, True]
+
+
+def test_gradients_by_ragged_tensors_are_ragged():
+    x = gyre.ragged.constant([[1.0, 2.0], [3.0]])
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        y = x * x
+    assert tape.gradient(y, x).to_list() == [[2, 4], [6]]

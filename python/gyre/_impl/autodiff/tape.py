@@ -105,7 +105,7 @@ class GradientTape:
         """The variables that it watches, in the order in which they were made."""
         handles = sorted(self._tape.variables, key=lambda handle: handle.id)
         found = (
-            of_graphs.get(handle.id) if handle.is_symbolic else variable_of(handle)
+            of_graphs[handle.id] if handle.id in of_graphs else variable_of(handle)
             for handle in handles
         )
         return tuple(v for v in found if v is not None)
