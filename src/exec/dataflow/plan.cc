@@ -470,8 +470,8 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::MakePart(std::shared_ptr<const Progr
   });
 }
 
-// What a function of the host is taken to cost until it is known: it may wait for another one, which
-// then has to run beside it.
+// What a function of the host is taken to cost until it is known: it may wait for another one,
+// which then has to run beside it.
 constexpr uint32_t kHostNanos = 100'000'000;
 
 absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {

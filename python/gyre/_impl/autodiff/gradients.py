@@ -57,7 +57,7 @@ def gradients(
             "gyre.GradientTape for what runs eagerly."
         )
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
+    ys, xs, stops = _listed_deep(ys), _listed_deep(xs), _listed(stop_gradients)
     found = backprop.symbolic(
         ys, xs, None if grad_ys is None else _listed(grad_ys), "zero" if zero else "none", stops
     )
@@ -79,9 +79,16 @@ def _with_zeros(ys: list, xs: list, found: list) -> list:
 def _listed(value) -> list:
     if value is None:
         return []
-    if not isinstance(value, (list, tuple)) or hasattr(value, "_fields"):
-        return [value]
-    return [leaf for item in value for leaf in (_listed(item) or [None])]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _listed_deep(value) -> list:
+    """As _listed, of lists in lists, too."""
+    return [
+        leaf
+        for item in _listed(value)
+        for leaf in (_listed_deep(item) if isinstance(item, list) else [item])
+    ]
 
 
 def hessians(

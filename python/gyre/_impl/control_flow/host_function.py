@@ -17,7 +17,9 @@ def _types(Tout):
     """(flat dtypes, of all parts of composites, and the structure)."""
     if Tout is None:
         return [], None
-    if isinstance(Tout, (list, tuple)) and any(isinstance(part, dict) and not part for part in Tout):
+    if isinstance(Tout, (list, tuple)) and any(
+        isinstance(part, dict) and not part for part in Tout
+    ):
         raise TypeError(f"Tout = {Tout!r} holds an empty dict, which is no dtype")
     flat = nest.flatten(Tout, expand_composites=True)
     return [_gyre.as_dtype(getattr(part, "dtype", part)) for part in flat], Tout

@@ -49,7 +49,7 @@ def gradients(
             unconnected_gradients=unconnected_gradients,
         )
     del aggregation_method
-    ys, xs = others._listed(ys), others._listed(xs)
+    ys, xs = others._listed_deep(ys), others._listed_deep(xs)
     weights = [None] * len(ys) if grad_ys is None else others._listed(grad_ys)
     if len(weights) != len(ys):
         raise ValueError(f"Passed {len(weights)} grad_ys for {len(ys)} ys")
