@@ -2,10 +2,14 @@
 #include "gyre/gradients.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/work.h"
 #include "front/error.h"
+#include "front/gathered.h"
 #include "front/op_call.h"
 #include "front/scope.h"
 #include "grad/dependence.h"
@@ -14,6 +18,8 @@
 #include "gyre/functions.h"
 #include "gyre/math.h"
 #include "gyre/ops.h"
+#include "ir/calls.h"
+#include "ops/array/gather_gradient.h"
 
 namespace gyre {
 namespace {
@@ -146,6 +152,55 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
   return gradients;
 }
 
+// Whether the outputs of a node stand for its first input as it is, or for what that holds.
+bool StandsFor(const Node& node) {
+  return node.op != nullptr &&
+         (node.op->traits.forwards || node.op->traits.effect == Effect::kRead);
+}
+
+// Whether rows of a value are gathered, in `function` or in what its nodes call.
+class Gathered {
+ public:
+  explicit Gathered(const Program& program) : program_(program) {}
+
+  bool In(const Function& function, Endpoint begin) {
+    std::vector<Endpoint> waiting{begin};
+    std::set<std::pair<NodeId, int>> met;
+    while (!waiting.empty()) {
+      const Endpoint value = waiting.back();
+      waiting.pop_back();
+      if (!met.insert({value.node, value.slot}).second) continue;
+      SpendWork(static_cast<int64_t>(function.nodes.size()));
+      for (const Node& node : function.nodes) {
+        for (size_t i = 0; i < node.inputs.size(); ++i) {
+          if (node.inputs[i] != value) continue;
+          if ((i == 0 && LooksUpRows(node)) || InCallees(node, i)) return true;
+          for (int slot = 0; i == 0 && StandsFor(node) && slot < node.num_outputs(); ++slot)
+            waiting.push_back({node.id, slot});
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  bool InCallees(const Node& node, size_t i) {
+    const size_t first = static_cast<size_t>(NumSelectorInputs(node));
+    if (i < first) return false;
+    for (const Callee& callee : CalleesOf(program_, node)) {
+      const Function* function = program_.FindFunction(callee.function.name);
+      const size_t arg = i - first + static_cast<size_t>(NumCounterArgs(node));
+      if (function == nullptr || arg >= function->arg_nodes.size()) continue;
+      if (!seen_.insert({function->name, arg}).second) continue;
+      if (In(*function, {function->arg_nodes[arg], 0})) return true;
+    }
+    return false;
+  }
+
+  const Program& program_;
+  std::set<std::pair<std::string, size_t>> seen_;
+};
+
 }  // namespace
 
 std::vector<Value> gradients(const std::vector<Value>& ys, const std::vector<Source>& xs,
@@ -211,6 +266,24 @@ Clipped clip_by_global_norm(const std::vector<Value>& values, const Operand& mos
   const Value scale = limit / maximum(clipped.norm, limit);
   for (const Value& value : values) clipped.values.push_back(value * scale);
   return clipped;
+}
+
+std::vector<bool> internal::AreGathered(const std::vector<Value>& values,
+                                        const std::source_location& where) {
+  const ScopePtr scope = internal::ScopeOfAll(values, where);
+  std::vector<bool> found;
+  for (const Value& value : values) {
+    bool is_gathered = false;
+    for (internal::Scope* s = scope.get(); s != nullptr && !is_gathered;
+         s = s == value.scope().get() ? nullptr : s->parent().get()) {
+      const std::optional<Endpoint> here = s->Find(value);
+      if (!here) continue;
+      const std::shared_ptr<const Program> program = s->AsProgram();
+      is_gathered = Gathered(*program).In(program->main(), *here);
+    }
+    found.push_back(is_gathered);
+  }
+  return found;
 }
 
 }  // namespace gyre

@@ -470,6 +470,10 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::MakePart(std::shared_ptr<const Progr
   });
 }
 
+// What a function of the host is taken to cost until it is known: it may wait for another one,
+// which then has to run beside it.
+constexpr uint32_t kHostNanos = 100'000'000;
+
 absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {
   FunctionPlan& main = plans_.emplace_back();
   main_ = &main;
@@ -487,6 +491,10 @@ absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {
   for (FunctionPlan& plan : plans_) {
     for (PlanNode& node : plan.nodes) {
       uses_tags_ |= node.needs_tag;
+      if (node.node != nullptr && node.node->op != nullptr && node.node->op->traits.calls_host) {
+        node.cost.store(kHostNanos, std::memory_order_relaxed);
+        NoteHeavy();
+      }
       node.reads_refs = has_refs;
       if (node.opcode == Opcode::kKernel && node.num_outputs == 1 && !has_refs && !node.needs_tag &&
           !node.runs_dead) {

@@ -1,6 +1,15 @@
 #include "ops/array/gather_gradient.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gyre {
+
+bool LooksUpRows(const Node& node) {
+  static constexpr absl::string_view kOps[] = {"Gather", "GatherV2", "GatherNd", "ResourceGather",
+                                               "ResourceGatherNd"};
+  return std::find(std::begin(kOps), std::end(kOps), node.op_name) != std::end(kOps);
+}
 
 void AddGatheredRows(GradientContext& g, int indices) {
   if (!g.wants(0)) return;

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "ir/gradient_context.h"
+#include "ir/program.h"
 #include "ops/array/rule_dims.h"
 
 namespace gyre {
+
+// Whether a node looks up rows, or slices, of its first input by number.
+bool LooksUpRows(const Node& node);
 
 // Of a node whose output 0 is made of rows of axis 0, by index: input `indices`.
 void AddGatheredRows(GradientContext& g, int indices);

@@ -165,3 +165,16 @@ def test_jacobians_by_differences(sess):
     assert by_gradient.tolist() == [[2, 0], [4, 0], [0, 6], [0, 8]]
     np.testing.assert_allclose(by_gradient, by_differences, atol=1e-5)
     assert tf.test.compute_gradient_error(x, [2, 2], y, [2], x.eval(), 0.25) < 1e-4
+
+
+def test_small_names_that_programs_look_at():
+    internal = gyre.__internal__
+    assert isinstance(gyre.ragged.constant([[1]]), internal.CompositeTensor)
+    assert not isinstance(gyre.constant(1), internal.CompositeTensor)
+    branches = {"cpu": lambda: 1, "GPU": lambda: 2}
+    assert int(internal.execute_fn_for_device(branches, lambda: 3)) == 1
+    assert int(internal.execute_fn_for_device({"TPU": lambda: 2}, lambda: 3)) == 3
+    assert gyre.constant([1])._shape_tuple() == (1,)
+    with gyre.Graph().as_default() as graph:
+        assert not graph.is_control_flow_graph
+    assert not tf.RunMetadata().HasField("cost_graph")

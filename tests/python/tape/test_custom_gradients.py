@@ -370,3 +370,22 @@ def test_what_comes_behind_the_gradient_sees_effects_of_what_is_computed_again(w
 
     assert [value.numpy() for value in f(gyre.constant(3.0))] == [6, 11, 22]
     assert n.numpy() == 22
+
+
+@BOTH
+def test_ragged_arguments_and_adjoints(wrap):
+    @gyre.custom_gradient
+    def f(x, y):
+        def gradient(dx, dy):
+            assert isinstance(dx, gyre.RaggedTensor)
+            return 3 * dx, 4 * dy
+
+        return (x * x, 2 * y), gradient
+
+    x, y = gyre.ragged.constant([[1.0, 2.0], [3.0]]), gyre.ragged.constant([[4.0], [5.0, 6.0]])
+    with gyre.GradientTape() as tape:
+        tape.watch((x, y))
+        out = wrap(f)(x, y)
+    dx, dy = tape.gradient(out, (x, y))
+    assert [z.to_list() for z in out] == [[[1, 4], [9]], [[8], [10, 12]]]
+    assert dx.to_list() == [[3, 3], [3]] and dy.to_list() == [[4], [4, 4]]

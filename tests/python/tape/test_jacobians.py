@@ -132,3 +132,27 @@ def test_a_jacobian_of_unknown_size_runs_no_effect_again():
     y, found = f(X)
     np.testing.assert_allclose(found, np.diag(y.numpy() / X), rtol=1e-12)
     assert int(count) == 1
+
+
+def test_a_tape_that_goes_back_once_has_no_jacobian_in_several_steps():
+    x = gyre.constant([[1.0, 2.0]])
+    for persistent in (True, False):
+        with gyre.GradientTape(persistent=persistent) as tape:
+            tape.watch(x)
+            y = x * x
+        for jacobian in (tape.jacobian, tape.batch_jacobian):
+            if persistent:
+                jacobian(y, x, experimental_use_pfor=False)
+                continue
+            with pytest.raises(RuntimeError, match="persistent=True"):
+                jacobian(y, x, experimental_use_pfor=False)
+
+    @gyre.function
+    def in_graph():
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = x * x
+        return tape.batch_jacobian(y, x, parallel_iterations=8)
+
+    with pytest.raises(RuntimeError, match="parallel_iterations"):
+        in_graph()

@@ -387,3 +387,10 @@ def test_gradients_of_ragged_sources_are_ragged():
         found = f(rows)
         assert found["rows"].to_list() == [[2.0, 1.0], [], [1.0]]
         assert found["other"].to_list() == [[0.0]]
+
+
+def test_watched_variables_are_in_the_order_in_which_they_were_made():
+    a, b = gyre.Variable(1.0), gyre.Variable(2.0)
+    with gyre.GradientTape() as tape:
+        b * b + a * a
+    assert [v is w for v, w in zip(tape.watched_variables(), (a, b), strict=True)] == [True, True]

@@ -57,7 +57,7 @@ def gradients(
             "gyre.GradientTape for what runs eagerly."
         )
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    ys, xs, stops = _listed(ys), _listed(xs), _listed(stop_gradients)
+    ys, xs, stops = _listed_deep(ys), _listed_deep(xs), _listed(stop_gradients)
     found = backprop.symbolic(
         ys, xs, None if grad_ys is None else _listed(grad_ys), "zero" if zero else "none", stops
     )
@@ -80,6 +80,15 @@ def _listed(value) -> list:
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _listed_deep(value) -> list:
+    """As _listed, of lists in lists, too."""
+    return [
+        leaf
+        for item in _listed(value)
+        for leaf in (_listed_deep(item) if isinstance(item, list) else [item])
+    ]
 
 
 def hessians(

@@ -105,7 +105,7 @@ class GradientTape:
         """The variables that it watches, in the order in which they were made."""
         handles = sorted(self._tape.variables, key=lambda handle: handle.id)
         found = (
-            of_graphs.get(handle.id) if handle.is_symbolic else variable_of(handle)
+            of_graphs[handle.id] if handle.id in of_graphs else variable_of(handle)
             for handle in handles
         )
         return tuple(v for v in found if v is not None)
@@ -172,8 +172,8 @@ class GradientTape:
     ) -> Any:
         """The derivatives of all elements of a tensor by all elements of each source: of shape
         target.shape + source.shape. Computed backwards once per element of the target; in a graph
-        for all of them at once. RuntimeError of a tape that is not persistent, where programs ask for
-        several ways back at a time: with parallel_iterations, or without pfor."""
+        for all of them at once. RuntimeError of a tape that is not persistent, where programs ask
+        for several ways back: with parallel_iterations, or without pfor."""
         self._require_repeatable(parallel_iterations, experimental_use_pfor)
         target = self._dense(target)
         self._tape.use()

@@ -34,6 +34,15 @@ class ByValues:
         return self.values.consumers()
 
 
+class _IsComposite(type):
+    def __instancecheck__(cls, value) -> bool:
+        return type(value) in nest._composites and not isinstance(value, TypeSpec)
+
+
+class CompositeTensor(metaclass=_IsComposite):
+    """What all values that are made of several tensors are instances of."""
+
+
 class CompositeSpec(TypeSpec):
     """What the specs of composites share: parts of signatures, and shapes of loops' state.
     Subclasses say `_parts` and `_build`: a structure that expands composites takes a spec apart
@@ -46,6 +55,14 @@ class CompositeSpec(TypeSpec):
         nest.register_composite(
             cls, lambda spec: spec._parts(), lambda spec, parts: spec._build(parts)
         )
+
+    @classmethod
+    def from_value(cls, value):
+        """The spec of a composite that it describes. TypeError for other values."""
+        spec = getattr(value, "_type_spec", None)
+        if not isinstance(spec, cls):
+            raise TypeError(f"{cls.__name__} describes no {type(value).__name__}")
+        return spec
 
     @property
     def shape(self) -> TensorShape:

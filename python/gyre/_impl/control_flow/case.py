@@ -9,6 +9,8 @@ from gyre._impl import nest
 from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.cond import cond
+from gyre._impl.device import device_in_scope
+from gyre._impl.device_spec import DeviceSpec
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
@@ -52,6 +54,15 @@ def case(
         return cond(predicates[i], pairs[i][1], lambda: rest(i + 1), name=name)
 
     return as_tensors(rest(0))
+
+
+def execute_fn_for_device(device_branch_fns: dict, default_fn, name="execute_fn") -> Any:
+    """What the function for the kind of device here ("CPU", "GPU") returns; default_fn's where
+    there is none. The kind is that of the innermost device scope, the CPU without one."""
+    del name
+    kind = DeviceSpec.from_string(device_in_scope() or "/device:CPU:0").device_type
+    found = {str(key).upper(): fn for key, fn in device_branch_fns.items()}
+    return as_tensors(found.get(kind or "CPU", default_fn)())
 
 
 def _count(predicates):

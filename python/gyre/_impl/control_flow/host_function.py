@@ -17,6 +17,10 @@ def _types(Tout):
     """(flat dtypes, of all parts of composites, and the structure)."""
     if Tout is None:
         return [], None
+    if isinstance(Tout, (list, tuple)) and any(
+        isinstance(part, dict) and not part for part in Tout
+    ):
+        raise TypeError(f"Tout = {Tout!r} holds an empty dict, which is no dtype")
     flat = nest.flatten(Tout, expand_composites=True)
     return [_gyre.as_dtype(getattr(part, "dtype", part)) for part in flat], Tout
 
@@ -38,7 +42,10 @@ def _results(name, results, dtypes, structure=None):
     if results is None:
         leaves = []
     elif isinstance(results, (list, tuple, dict)) and not (
-        len(dtypes) == 1 and not isinstance(results, dict) and not _holds_tensors(results)
+        len(dtypes) == 1
+        and not isinstance(results, dict)
+        and not _holds_tensors(results)
+        and not (_is_array(results) and isinstance(structure, (list, tuple)))
     ):
         leaves = nest.flatten(results, expand_composites=True)
     elif hasattr(results, "_type_spec") and not isinstance(results, _gyre.Tensor):
@@ -71,6 +78,11 @@ def _require_kinds(name, results, structure) -> None:
         promised = isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec)
         if promised and not isinstance(value, spec.value_type):
             raise ValueError(f"{name} returned {type(value).__name__}, where Tout promises {spec}")
+
+
+def _is_array(results) -> bool:
+    """Whether it is one numpy array in a list: the list of results where Tout is one, too."""
+    return len(results) == 1 and getattr(results[0], "ndim", 0) > 0
 
 
 def _holds_tensors(results):
@@ -215,11 +227,13 @@ def numpy_function(
     label = name or getattr(func, "__name__", "numpy_function")
 
     def call(tensors):
-        return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes)
+        return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes, structure)
 
     if _gyre.current_graph() is None:
         values = [_gyre.convert(value) for value in inp]
         results = _gyre.run_once(label, lambda _orders: call(values))
         return _pack(results, structure) if dtypes else None
+    if not (stateful or dtypes) and facade.builds_session():
+        return []  # nothing would run it
     op = "PyFunc" if stateful else "PyFuncStateless"
     return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

@@ -141,9 +141,7 @@ class Function(FunctionMembers):
         args, kwargs = self.parameters.bind(args, kwargs)
         if self.input_signature is not None:
             values = self._fit(self.input_signature, args, kwargs)
-            args, kwargs = values[: len(args)], dict(
-                zip(kwargs, values[len(args) :], strict=True)
-            )
+            args, kwargs = values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True))
         if "implements" in self._options:
             args, kwargs = tuple(map(_as_input, args)), {k: _as_input(v) for k, v in kwargs.items()}
         return self.parameters.leaves(args, kwargs)

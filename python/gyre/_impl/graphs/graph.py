@@ -34,6 +34,7 @@ class Graph(_gyre.Graph):
     """
 
     building_function = False
+    is_control_flow_graph = False
 
     def __init__(self):
         super().__init__("graph", True)

@@ -95,9 +95,15 @@ class Operation:
 
     def colocation_groups(self) -> list:
         """The groups that it is to be in one place with, as bytes: b"loc:@name"."""
+        if "_class" in self._marks:
+            return list(self._marks["_class"].list.s)
         groups = self.node.attrs.get("_class") or ()
         own = [g.encode() if isinstance(g, str) else g for g in groups]
         return own or [b"loc:@" + self.name.encode()]
+
+    def join(self, other: Operation) -> None:
+        """Records it as to be in one place with another one."""
+        self._marks["_class"] = attr_of(other.colocation_groups(), "list(string)")
 
     def run(self, feed_dict=None, session=None) -> None:
         """Runs it in a session: the default one if none is given (ValueError if there is none)."""

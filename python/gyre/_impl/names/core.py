@@ -183,6 +183,8 @@ NAMES = {
     "__internal__.eager_context.eager_mode": _I + "graphs.graph:eager_mode",
     "__internal__.decorator.make_decorator": _I + "decorators:make_decorator",
     "__internal__.get_name_scope": _I + "device:get_name_scope",
+    "__internal__.CompositeTensor": _I + "composites.composite:CompositeTensor",
+    "__internal__.execute_fn_for_device": _I + "control_flow.case:execute_fn_for_device",
     "load_plugin": "gyre._gyre:load_plugin",
     "import_graph": "gyre._gyre:import_graph",
     "check": _I + "golden:check",

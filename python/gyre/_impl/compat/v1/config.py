@@ -38,6 +38,12 @@ class _Options:
         setattr(self, name, value)
         return value
 
+    def HasField(self, name: str) -> bool:
+        """Whether an option has been given. ValueError for one that there is not."""
+        if name not in self._defaults:
+            raise ValueError(f"{type(self).__name__} has no option {name!r}")
+        return name in self.__dict__
+
     def CopyFrom(self, other) -> None:
         """Takes over what another one has."""
         self.__dict__.clear()

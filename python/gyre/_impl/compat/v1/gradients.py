@@ -35,8 +35,10 @@ def gradients(
 
     grad_ys: one weight per y, of its shape; None: ones. stop_gradients: tensors that count as
     constants.
-    gate_gradients: no gradient is there before all are. The others have no effect.
-    ValueError if grad_ys are not as many as ys.
+    gate_gradients: no gradient is there before all are. colocate_gradients_with_ops: operations of
+    the gradient are recorded as to be in one place with those that they are the gradient of.
+    aggregation_method has no effect.
+    ValueError if grad_ys are not as many as ys; TypeError for complex ys without grad_ys.
     """
     if not has_default_graph():
         return others.gradients(
@@ -46,13 +48,20 @@ def gradients(
             stop_gradients=stop_gradients,
             unconnected_gradients=unconnected_gradients,
         )
-    del colocate_gradients_with_ops, aggregation_method
-    ys, xs = others._listed(ys), others._listed(xs)
+    del aggregation_method
+    ys, xs = others._listed_deep(ys), others._listed_deep(xs)
     weights = [None] * len(ys) if grad_ys is None else others._listed(grad_ys)
     if len(weights) != len(ys):
         raise ValueError(f"Passed {len(weights)} grad_ys for {len(ys)} ys")
+    for y, weight in zip(ys, weights, strict=True):
+        if weight is None and getattr(y, "dtype", None) is not None and y.dtype.is_complex:
+            raise TypeError(
+                "Gradients of complex tensors must set grad_ys: what they are of is not one real "
+                f"number (y.dtype = {y.dtype.name})"
+            )
     graph = current()
-    with graph.name_scope(name or "gradients"):
+    before = len(graph.get_operations()) if colocate_gradients_with_ops else 0
+    with graph.name_scope(name or "gradients") as scope:
         found = _found(
             ys,
             xs,
@@ -62,7 +71,26 @@ def gradients(
         )
         if gate_gradients and any(g is not None for g in found):
             found = gated(found)
+    if colocate_gradients_with_ops:
+        _colocate(graph, before, scope)
     return found
+
+
+def _colocate(graph, before: int, scope: str) -> None:
+    """Records operations from number `before` on as to be in one place with what they are the
+    gradient of, whose name theirs begin with behind `scope`; sums with the first in the graph of
+    what their summands are with."""
+    operations = graph.get_operations()
+    places = {operation.name: place for place, operation in enumerate(operations[:before])}
+    joined: dict = {}
+    for operation in operations[before:]:
+        name = operation.name.removeprefix(scope)
+        while name and name not in places:
+            name = name.rpartition("/")[0]
+        known = [joined[x.op] for x in operation.inputs if x.op in joined]
+        if name or known:
+            joined[operation] = places[name] if name else min(known)
+            operation.join(operations[joined[operation]])
 
 
 def _source(x):
