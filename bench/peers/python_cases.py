@@ -165,7 +165,8 @@ def map_of_scalars(tf):
 
 
 def fold_of_scalars(tf):
-    return over_scalars(tf, lambda xs: tf.foldl(lambda a, x: a + x, xs), v.scalars().sum(dtype=float))
+    total = v.scalars().sum(dtype=float)
+    return over_scalars(tf, lambda xs: tf.foldl(lambda a, x: a + x, xs), total)
 
 
 def for_over_range(tf):
