@@ -18,7 +18,7 @@ from gyre._impl.tracing.state import Recursion, keeping, probe, state
 
 
 class EndlessRecursion(TypeError, RecursionError):
-    """A function calls itself on all paths. (A TypeError, since there is no type of its results.)"""
+    """A function calls itself on all paths, so that its results have no type."""
 
 
 class _Stack(threading.local):
