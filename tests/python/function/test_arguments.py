@@ -112,20 +112,6 @@ def test_within_a_function_the_input_signature_says_the_shape():
     assert outer(gyre.constant([7.0])).numpy().tolist() == [7] and shapes[-1] == [1]
 
 
-def test_how_many_values_a_composite_has_is_no_part_of_its_type():
-    specs = []
-
-    @gyre.function
-    def f(ragged, sparse):
-        specs.append((ragged.flat_values.shape.as_list(), sparse.indices.shape.as_list()))
-        return ragged
-
-    sparse = gyre.SparseTensor([[0]], [0], [10])
-    f(gyre.ragged.constant([[1], [2, 3, 4]]), sparse)
-    f(gyre.ragged.constant([[1, 2], [3, 4, 5, 6]]), sparse)
-    assert specs == [([None], [None, 1])]
-
-
 def test_methods_that_take_all_they_are_given():
     def logged(method):
         def wrapper(*args, **kwargs):

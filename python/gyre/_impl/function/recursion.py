@@ -18,7 +18,7 @@ from gyre._impl.tracing.state import Recursion, keeping, probe, state
 
 
 class EndlessRecursion(TypeError, RecursionError):
-    """A function calls itself on all paths. (A TypeError, since there is no type of its results.)"""
+    """A function calls itself on all paths, so that its results have no type."""
 
 
 class _Stack(threading.local):
@@ -89,7 +89,7 @@ def call(function, python, leaves):
     """A call of function in the graph that is current. `python`: what is traced."""
     graph = _gyre.current_graph()
     leaves.tensors = [_gyre.convert(tensor) for tensor in leaves.tensors]
-    leaves.measure()
+    leaves.dims = tuple(tensor._dims for tensor in leaves.tensors)
     for entry in reversed(_stack.entries):
         if entry.is_of(function, leaves, graph):
             return _call_again(entry, leaves)

@@ -139,26 +139,15 @@ class Leaves:
     """The arguments of a call, flat. `tensors`: what is handed over; `rest`: all leaves, with a
     mark for tensors."""
 
-    __slots__ = ("structure", "rest", "tensors", "token", "dims", "names", "_open")
+    __slots__ = ("structure", "rest", "tensors", "token", "dims", "names")
 
     def __init__(self, args, kwargs):
         self.structure = (args, kwargs)
         self.rest: list = []
         self.tensors: list = []
         self.names: list | None = None  # of the tensors, where specs say them
-        self._open: dict[int, tuple] = {}  # dims of tensors that are parts of composites
         self.token = self._token(self.structure, nest.Walk(self.structure, True))
-        self.measure()
-
-    def measure(self):
-        """Takes the dims of the tensors, which may have been replaced. Of parts of composites only
-        what the type of the composite says counts: not how many values it has."""
         self.dims = tuple(tensor._dims for tensor in self.tensors)
-        if self._open:
-            self.dims = tuple(
-                generalise(self._open[i], dims) if i in self._open else dims
-                for i, dims in enumerate(self.dims)
-            )
 
     def _token(self, value, walk):
         kind = nest._kind_of(value, True)
@@ -169,13 +158,7 @@ class Leaves:
         items = kind.items(value)
         walk.visit(items)
         parts = tuple(part for part, _ in items) if isinstance(value, dict) else None
-        first = len(self.tensors)
-        token = type(value), parts, tuple([self._token(child, walk) for _, child in items])
-        if type(value) in nest._composites and len(self.tensors) > first:
-            specs = nest.flatten(getattr(value, "_type_spec", None), True)
-            if len(specs) == len(self.tensors) - first:
-                self._open.update((first + i, spec._dims) for i, spec in enumerate(specs))
-        return token
+        return type(value), parts, tuple([self._token(child, walk) for _, child in items])
 
     def _leaf(self, value):
         cls = type(value)
