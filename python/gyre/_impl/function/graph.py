@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from gyre._impl.proto import messages
 
 
-_handles_of = _gyre.Graph.variables.__get__  # pairs of a handle and what stands for it
-
-
 class FunctionGraph(_gyre.Graph):
     """What a function was traced as: operations, and `as_graph_def` for other programs. Operations
     are added by tracing alone, and calls of the function run it."""
@@ -30,8 +27,13 @@ class FunctionGraph(_gyre.Graph):
         lambda self: _gyre.in_body(), doc="Whether operations go into a body of a loop or branch."
     )
 
+    @property
+    def _variables(self) -> list:
+        """Pairs of a handle and what stands for it."""
+        return super().variables
+
     handles = property(
-        lambda self: [handle for handle, _ in _handles_of(self)],
+        lambda self: [handle for handle, _ in self._variables],
         doc="The handles of the variables that it uses.",
     )
 
