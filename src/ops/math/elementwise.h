@@ -157,7 +157,7 @@ struct Unary<F, T> {
   }
 
   static UnaryOne<C> ComputeOne() {
-    static const UnaryOne<C> one = simd::FindOne<C>(F::kVector);
+    static const UnaryOne<C> one = simd::FindOne(F::kVector, C());
     return one;
   }
   static UnaryOne<T> VectorOne()

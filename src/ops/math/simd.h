@@ -63,9 +63,9 @@ enum class CompareOp : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEq
 UnaryRow FindRow(UnaryOp op, DType dtype);
 BinaryRow FindRow(ArithmeticOp op, DType dtype);
 BinaryRow FindRow(CompareOp op, DType dtype);
-// Of single elements, float or double: in a register, and of a vector of one.
-template <typename T>
-UnaryOne<T> FindOne(UnaryOp op);
+// Of single elements: in a register, and of a vector of one. `kind`: any number of the type.
+UnaryOne<float> FindOne(UnaryOp op, float kind);
+UnaryOne<double> FindOne(UnaryOp op, double kind);
 
 }  // namespace simd
 }  // namespace gyre

@@ -302,14 +302,8 @@ HWY_EXPORT(FindOneFloat);
 HWY_EXPORT(FindOneDouble);
 
 UnaryRow FindRow(UnaryOp op, DType dtype) { return HWY_DYNAMIC_DISPATCH(FindUnary)(op, dtype); }
-template <>
-UnaryOne<float> FindOne<float>(UnaryOp op) {
-  return HWY_DYNAMIC_DISPATCH(FindOneFloat)(op);
-}
-template <>
-UnaryOne<double> FindOne<double>(UnaryOp op) {
-  return HWY_DYNAMIC_DISPATCH(FindOneDouble)(op);
-}
+UnaryOne<float> FindOne(UnaryOp op, float) { return HWY_DYNAMIC_DISPATCH(FindOneFloat)(op); }
+UnaryOne<double> FindOne(UnaryOp op, double) { return HWY_DYNAMIC_DISPATCH(FindOneDouble)(op); }
 
 }  // namespace gyre::simd
 #endif
