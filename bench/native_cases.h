@@ -69,8 +69,7 @@ inline Workload ChainInLoop(int iterations) {
     return x;
   };
   // x goes to 1/2 / (1 - c) = 2.
-  Workload work =
-      LoopWorkload(iterations, {LoopBody("body", chain)}, 2, PartialShape::Scalar());
+  Workload work = LoopWorkload(iterations, {LoopBody("body", chain)}, 2, PartialShape::Scalar());
   work.feeds[2].second = Tensor::Scalar(kChainFactor);
   work.units = int64_t{iterations} * kChainOps;
   work.check = AllAre(2, 1, 1e-5);
@@ -124,8 +123,8 @@ inline Workload Mandelbrot(int points, float sum) {
   };
   Graph within("within");
   const std::vector<Endpoint> seen = declare(within);
-  const Endpoint norm = within.Op("AddV2", {within.Op("Mul", {seen[1], seen[1]}),
-                                            within.Op("Mul", {seen[2], seen[2]})});
+  const Endpoint norm = within.Op(
+      "AddV2", {within.Op("Mul", {seen[1], seen[1]}), within.Op("Mul", {seen[2], seen[2]})});
   const Endpoint limit = within.Const(Tensor::Scalar(int32_t{kMandelbrotIterations}));
   within.Return("go", within.Op("LogicalAnd", {within.Op("Less", {seen[0], limit}),
                                                within.Op("Less", {norm, scalar(within, 4)})}));
@@ -143,12 +142,12 @@ inline Workload Mandelbrot(int points, float sum) {
   const auto point = [&](Graph& g, const LoopArgs& args) {
     const AttrMap to_float = Attrs({{"SrcT", DType::kInt32}, {"DstT", DType::kFloat}});
     const Endpoint i = g.Op("Cast", {args.i}, to_float), n = g.Op("Cast", {args.n}, to_float);
-    const Endpoint cx = g.Op(
-        "AddV2", {g.Op("Mul", {scalar(g, 3), g.Op("RealDiv", {i, n})}), scalar(g, -2)});
+    const Endpoint cx =
+        g.Op("AddV2", {g.Op("Mul", {scalar(g, 3), g.Op("RealDiv", {i, n})}), scalar(g, -2)});
     const Endpoint zero = scalar(g, 0);
-    const Endpoint loop = g.Op("StatelessWhile",
-                               {g.Const(Tensor::Scalar(int32_t{0})), zero, zero, cx, args.c},
-                               LoopAttrs("within", "step"));
+    const Endpoint loop =
+        g.Op("StatelessWhile", {g.Const(Tensor::Scalar(int32_t{0})), zero, zero, cx, args.c},
+             LoopAttrs("within", "step"));
     return g.Op("AddV2", {args.x, g.Op("Cast", {loop}, to_float)});
   };
   Workload work = LoopWorkload(points, {LoopBody("body", point), within.Build(), step.Build()}, 0,
@@ -219,7 +218,8 @@ inline std::vector<Case> NativeCases() {
       NativeCase("native/while", [] { return WhileLoop(kN); }),
       CppCase("native/while_cpp", kN, kN, 0, [] { return CppWhile(kN, 0, 1); }),
       NativeCase("native/chain", [] { return ChainInLoop(kChains); }),
-      NativeCase("native/chain_contracted", [] { return ChainInLoop(kChains); }, &Contract),
+      NativeCase(
+          "native/chain_contracted", [] { return ChainInLoop(kChains); }, &Contract),
       CppCase("native/chain_cpp", kChains * kChainOps, 2, 1e-5,
               [] { return CppChain(kChains, 0, kChainFactor); }),
       NativeCase("native/sine_gradient", [] { return SineLoop(10'000); }),

@@ -33,9 +33,8 @@ namespace {
 
 std::map<std::string, Case> AllCases() {
   std::map<std::string, Case> all;
-  for (const auto& topic :
-       {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases(), DevicesCases(),
-        NativeCases()}) {
+  for (const auto& topic : {OpsCases(), LoopsCases(), ParallelCases(), RunsCases(), GradientCases(),
+                            DevicesCases(), NativeCases()}) {
     for (const Case& what : topic) all.emplace(what.name, what);
   }
   return all;

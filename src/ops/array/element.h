@@ -27,8 +27,8 @@ struct ElementAccess {
   std::vector<NodeId> packs;  // nodes that packed indices for it
 };
 
-// Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars, or are constants; of
-// a Gather of rows by what may be a scalar. Nullopt for others.
+// Of a StridedSlice or TensorScatterUpdate whose indices are packed of scalars, or are constants;
+// of a Gather of rows by what may be a scalar. Nullopt for others.
 std::optional<ElementAccess> ElementAccessOf(const Function& function, const Node& node);
 
 }  // namespace gyre
