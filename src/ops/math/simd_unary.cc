@@ -239,7 +239,7 @@ T One(T x) {
   return hn::GetLane(Op::Run(d, hn::Set(d, x)));
 }
 
-// What Visit makes of the op's lanes.
+// What `visit` makes of the op's lanes.
 template <typename Visit>
 auto VisitLanes(UnaryOp op, const Visit& visit) -> decltype(visit(AbsLanes())) {
   switch (op) {
