@@ -9,6 +9,7 @@
 #include "onnx/import.h"
 #include "onnx/onnx.pb.h"
 #include "ops/registry.h"
+#include "support/onnx_nodes.h"
 
 namespace gyre::testing {
 namespace {
@@ -19,23 +20,8 @@ using onnx::wire::ModelProto;
 using onnx::wire::NodeProto;
 using onnx::wire::TensorProto;
 using onnx::wire::ValueInfoProto;
-
-NodeProto& AddNode(GraphProto& graph, const std::string& op, const std::vector<std::string>& inputs,
-                   const std::vector<std::string>& outputs) {
-  NodeProto& node = *graph.add_node();
-  node.set_op_type(op);
-  for (const std::string& input : inputs) node.add_input(input);
-  for (const std::string& output : outputs) node.add_output(output);
-  return node;
-}
-
-AttributeProto& AddAttribute(NodeProto& node, const std::string& name,
-                             AttributeProto::AttributeType type) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(type);
-  return attribute;
-}
+using test::AddAttribute;
+using test::AddNode;
 
 void SetInt(NodeProto& node, const std::string& name, int64_t value) {
   AddAttribute(node, name, AttributeProto::INT).set_i(value);

@@ -11,11 +11,14 @@
 #include "gyre/core/session.h"
 #include "onnx/onnx.pb.h"
 #include "ops/registry.h"
+#include "support/onnx_nodes.h"
 #include "support/temp_folder.h"
 
 namespace gyre::onnx {
 namespace {
 
+using test::AddAttribute;
+using test::AddNode;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using wire::AttributeProto;
@@ -23,16 +26,6 @@ using wire::GraphProto;
 using wire::ModelProto;
 using wire::NodeProto;
 using wire::TensorProto;
-
-NodeProto& AddNode(GraphProto& graph, const std::string& op, const std::vector<std::string>& inputs,
-                   const std::vector<std::string>& outputs) {
-  NodeProto& node = *graph.add_node();
-  node.set_op_type(op);
-  node.set_name("the_" + op);
-  for (const std::string& input : inputs) node.add_input(input);
-  for (const std::string& output : outputs) node.add_output(output);
-  return node;
-}
 
 void AddValue(wire::ValueInfoProto& info, const std::string& name, int elem_type,
               const std::vector<int64_t>& dims) {
@@ -225,14 +218,6 @@ TEST(ImportOnnx, RefusesFilesOutsideOfItsFolder) {
         Import(model, {.folder = folder.Path("model"), .trainable_initializers = false});
     EXPECT_FALSE(imported.ok()) << location;
   }
-}
-
-AttributeProto& AddAttribute(NodeProto& node, const std::string& name,
-                             AttributeProto::AttributeType type) {
-  AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(type);
-  return attribute;
 }
 
 // A model of one node, whose first input is x.
