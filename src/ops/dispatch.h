@@ -106,7 +106,7 @@ KernelFactory MakeForTypes(std::string attr, Types<Ts...>) {
 }  // namespace internal
 
 // `.kernel = ForTypes<RangeKernel, RealTypes>("Tidx")`: K<T>::Run is the kernel where attribute
-// `attr` is T, and K<T>::Scalar, if there is one, what it does to scalars.
+// `attr` is T, and K<T>::Scalar and K<T>::Rows, if there are any, what it does to scalars and rows.
 template <template <typename> class K, typename Set>
 KernelFactory ForTypes(std::string attr) {
   return internal::MakeForTypes<K>(std::move(attr), Set());

@@ -28,6 +28,7 @@
 #include "ir/program.h"
 #include "ops/rendezvous.h"
 #include "ops/resource_store.h"
+#include "ops/row_code.h"
 #include "ops/scalar_code.h"
 
 namespace gyre {
@@ -142,6 +143,8 @@ struct Kernel {
   // What `run` does where all inputs are scalars, or null: nothing else that is known. Requirement:
   // the result is a scalar then.
   const ScalarCode* scalar = nullptr;
+  // What `run` does to elements in a row, or null: nothing that is known.
+  const RowCode* rows = nullptr;
   // What `run` does to objects of scalars, or null: nothing that is known.
   const ObjectCode* object = nullptr;
   // What `run` does where shapes are known beforehand; null, or nullopt: that is not said.
@@ -237,6 +240,9 @@ absl::StatusOr<Kernel> BindWithScalarCode(const Node& node) {
   if constexpr (HasScalarCode<K>) {
     if (kernel.ok()) kernel->scalar = &kScalarCode<K>;
   }
+  if constexpr (HasRowCode<K>) {
+    if (kernel.ok()) kernel->rows = &kRowCode<K>;
+  }
   if constexpr (requires { &K::Dense; }) {
     if (kernel.ok()) kernel->dense = &K::Dense;
   }
@@ -244,8 +250,8 @@ absl::StatusOr<Kernel> BindWithScalarCode(const Node& node) {
 }
 }  // namespace internal
 
-// `.kernel = ComputeBy<Unary<NotFn, uint8_t>>()`: K::Run, and K::Scalar for scalars if there is
-// one.
+// `.kernel = ComputeBy<Unary<NotFn, uint8_t>>()`: K::Run, and K::Scalar and K::Rows if there are
+// any.
 template <typename K>
 KernelFactory ComputeBy() {
   return &internal::BindWithScalarCode<K>;

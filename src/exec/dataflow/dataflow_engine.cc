@@ -96,7 +96,7 @@ class DataflowExecutable final : public Executable {
     if (watched_ == nullptr) {
       const WorkLimit limit(env.cancellation);
       GYRE_ASSIGN_OR_RETURN(auto plan,
-                            dataflow::Plan::Make(program_, signature_, {.keeps_loops = false}));
+                            dataflow::Plan::Make(program_, signature_, {.makes_nodes = false}));
       watched_ = std::make_unique<dataflow::RunsOfPlan>(std::move(plan), settings_);
     }
     return watched_.get();
@@ -181,13 +181,13 @@ class DataflowEngineImpl final : public Engine {
                                                            const RunSignature& signature,
                                                            const EngineOptions& options) const {
     // Who says how many iterations, or shuffles them, means tokens.
-    const bool keeps_loops = options.parallel.window == 0 && options.testing.schedule_seed == 0;
+    const bool makes_nodes = options.parallel.window == 0 && options.testing.schedule_seed == 0;
     dataflow::RunSettings settings;
     settings.compile = options.compile;
     if (compiles_first_) settings.compile = {.mode = CompileMode::kAlways, .conditionals = true};
     GYRE_ASSIGN_OR_RETURN(
         auto plan, dataflow::Plan::Make(program, signature,
-                                        {.keeps_loops = keeps_loops, .compile = settings.compile}));
+                                        {.makes_nodes = makes_nodes, .compile = settings.compile}));
     settings.parallel = options.parallel;
     if (options.testing.schedule_seed != 0) settings.parallel.threads = 1;
     settings.testing = options.testing;

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "analysis/function_copies.h"
+#include "exec/fused/group.h"
 #include "exec/sequential/loop.h"
 #include "ir/where.h"
 
@@ -206,7 +207,9 @@ std::string Locate(Ready where, const absl::Status& status) {
   if (const auto* const loop = LoopAt(where); inside.empty() && loop != nullptr)
     inside = sequential::WhereInside(*loop, StateOfLoopAt(where));
   Place place = PlaceOf(where);
-  const NodeOrigin& origin = place.plan->infos[where.node().value()].origin;
+  const auto id = fused::FailedOp(status).value_or(static_cast<NodeId>(where.node().value()));
+  const NodeOrigin& origin = place.plan->lowered.origins[id];
+  if (id != static_cast<NodeId>(where.node().value())) place.scope = origin.scope;
   std::string text = inside.empty() ? NodeText(*origin.node) : inside;
   if (IsPartOfLoop(place, origin)) {
     if (ScopeOf(place).is_loop())

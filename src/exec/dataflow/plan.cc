@@ -160,6 +160,11 @@ class Builder {
   }
 
   void BindKernel(const Node& node, PlanNode& p, NodeInfo& info) {
+    if (const auto group = plan_.groups.find(node.id); group != plan_.groups.end()) {
+      p.run = &fused::RunGroup;
+      p.attrs = group->second.get();
+      return;
+    }
     if (IsStructured(node.kind())) {
       if (const auto loop = loops_.find(p.node); loop != loops_.end() && loop->second != nullptr) {
         p.opcode = Opcode::kLoop;
@@ -440,6 +445,10 @@ class Builder {
 // References travel from outputs that are declared as such, through nodes that hand them on, and
 // through calls. Where a program has none, no node needs to look.
 bool HasRefs(const Function& function) { return absl::c_any_of(function.nodes, HasReferences); }
+bool HasRefs(const Program& program) {
+  return HasRefs(program.main()) ||
+         absl::c_any_of(program.functions(), [](const auto& f) { return HasRefs(*f.second); });
+}
 
 }  // namespace
 
@@ -449,6 +458,7 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> 
   return RunStage("planning", [&]() -> absl::StatusOr<std::unique_ptr<Plan>> {
     std::unique_ptr<Plan> plan(new Plan(options));
     plan->program_ = std::move(program);
+    plan->fuses_ = options.makes_nodes && !HasRefs(*plan->program_);
     lower::ProgramFacts facts(*plan->program_);
     facts.AssumeScalars(options.scalar_feeds);
     GYRE_ASSIGN_OR_RETURN(Lowered main,
@@ -461,7 +471,7 @@ absl::StatusOr<std::unique_ptr<Plan>> Plan::Make(std::shared_ptr<const Program> 
 absl::StatusOr<std::unique_ptr<Plan>> Plan::MakePart(std::shared_ptr<const Program> program,
                                                      Lowered part, const KernelFactory& kernels) {
   return RunStage("planning", [&]() -> absl::StatusOr<std::unique_ptr<Plan>> {
-    std::unique_ptr<Plan> plan(new Plan({.keeps_loops = false}));
+    std::unique_ptr<Plan> plan(new Plan({.makes_nodes = false}));
     plan->kernels_ = kernels;
     plan->program_ = std::move(program);
     lower::ProgramFacts facts(*plan->program_);
@@ -509,7 +519,7 @@ absl::Status Plan::BuildAll(lower::ProgramFacts& facts, Lowered lowered) {
 absl::StatusOr<Lowered> Plan::LowerFunction(lower::ProgramFacts& facts, const Function& function,
                                             const RunSignature& signature) {
   LowerOptions options;
-  if (options_.keeps_loops) {
+  if (options_.makes_nodes) {
     options.keeps = [&](const Function& in, const Node& node) { return Keeps(facts, in, node); };
   }
   return Lower(facts, function, signature, options);
@@ -519,6 +529,7 @@ absl::Status Plan::Build(const Function& source, Lowered lowered, FunctionPlan& 
   plan.source = &source;
   plan.num_args = static_cast<int>(source.args.size());
   plan.lowered = std::move(lowered);
+  if (fuses_) plan.groups = fused::FuseGroups(plan.lowered);
   GYRE_RETURN_IF_ERROR(Builder(plan, loops_, kernels_, num_pools_).Build());
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     if (plan.nodes[i].opcode != Opcode::kCall || plan.nodes[i].node == nullptr) continue;

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "base/hash_map.h"
 #include "base/index.h"
+#include "exec/fused/group.h"
 #include "exec/sequential/compile_when.h"
 #include "exec/sequential/loop.h"
 #include "ir/frames.h"
@@ -166,6 +167,7 @@ struct FramePlan {
 struct FunctionPlan {
   Lowered lowered;
   const Function* source = nullptr;  // what was lowered
+  fused::FusedGroups groups;         // of its ops, by the node that they are
   std::vector<PlanNode> nodes;       // by NodeId of lowered.function; unneeded ones never fire
   std::vector<NodeInfo> infos;       // alongside
   std::vector<Edge> edges;
@@ -180,8 +182,10 @@ struct FunctionPlan {
 class Plan {
  public:
   struct Options {
-    bool keeps_loops = true;  // small ones are nodes, not tokens (exec/sequential/loop.h)
-    CompileWhen compile;      // these into native code
+    // Small loops are nodes, not tokens (exec/sequential/loop.h), and so are groups of elementwise
+    // ops (exec/fused/group.h).
+    bool makes_nodes = true;
+    CompileWhen compile;                      // these into native code
     std::vector<Endpoint> scalar_feeds = {};  // they are scalars whenever the plan is run
   };
   static absl::StatusOr<std::unique_ptr<Plan>> Make(std::shared_ptr<const Program> program,
@@ -222,6 +226,7 @@ class Plan {
   KernelFactory kernels_;  // as MakePart's
   std::shared_ptr<const Program> program_;
   KeptLoops loops_;
+  bool fuses_ = false;  // ops into groups
   const FunctionPlan* main_ = nullptr;
   std::deque<FunctionPlan> plans_;
   HashMap<std::string, FunctionPlan*> by_name_;

@@ -1,5 +1,6 @@
 // Sums of many tensors, in the order of the inputs: numbers element by element, variants as the
 // objects say.
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,16 @@ const char* BytesAt(const Tensor& t, int64_t element) {
          element * static_cast<int64_t>(DTypeSize(t.dtype()));
 }
 
+// The sum of one element each.
+using AddOne = void (*)(const void* const* inputs, size_t num_inputs, void* sum);
+
+template <typename T>
+void AddFloats(const void* const* inputs, size_t num_inputs, void* sum) {
+  T so_far = *static_cast<const T*>(inputs[0]);
+  for (size_t i = 1; i < num_inputs; ++i) so_far += *static_cast<const T*>(inputs[i]);
+  *static_cast<T*>(sum) = so_far;
+}
+
 struct AddNAttrs {
   static absl::StatusOr<AddNAttrs> Make(const Node& node) {
     const DType dtype = NodeAttr<DType>(node, "T");
@@ -26,12 +37,38 @@ struct AddNAttrs {
       return absl::UnimplementedError(
           absl::StrCat("op ", node.op_name, " has no kernel for T = ", DTypeName(dtype)));
     }
-    return AddNAttrs{row};
+    // Losses and their gradients are sums of many scalars.
+    const AddOne one = dtype == DType::kFloat    ? &AddFloats<float>
+                       : dtype == DType::kDouble ? &AddFloats<double>
+                                                 : nullptr;
+    return AddNAttrs{row, one, static_cast<int64_t>(DTypeSize(dtype))};
   }
   BinaryRow row;
+  AddOne one;  // null: by `row`
+  int64_t size;
 };
 
-// Losses and their gradients are sums of many scalars.
+// sum[i] = inputs[0][i] + …, in the order of the inputs.
+bool AddRows(const void* attrs, const void* const* inputs, size_t num_inputs, uint32_t, void* sum,
+             int64_t n) {
+  const auto& add = *static_cast<const AddNAttrs*>(attrs);
+  if (n == 1 && add.one != nullptr) {
+    add.one(inputs, num_inputs, sum);
+    return true;
+  }
+  if (num_inputs == 1) {
+    std::memmove(sum, inputs[0], static_cast<size_t>(n * add.size));
+    return true;
+  }
+  const void* so_far = inputs[0];
+  for (size_t i = 1; i < num_inputs; ++i) {
+    add.row(so_far, inputs[i], sum, n, Operands::kVectors);
+    so_far = sum;
+  }
+  return true;
+}
+constexpr RowCode kAddRows = {&AddRows, /*broadcasts=*/false};
+
 template <typename T>
 absl::Status AddScalars(KernelContext& ctx) {
   T sum = ctx.input(0).scalar<T>();
@@ -98,7 +135,9 @@ absl::Status AddNVariants(KernelContext& ctx) {
 
 absl::StatusOr<Kernel> MakeAddN(const Node& node) {
   if (NodeAttr<DType>(node, "T") == DType::kVariant) return Compute<&AddNVariants>()(node);
-  return Compute<&AddNumbers>()(node);
+  GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<&AddNumbers>()(node));
+  kernel.rows = &kAddRows;
+  return kernel;
 }
 
 // What all inputs agree on; of variants also what is known of the first one's contents.

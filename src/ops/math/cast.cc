@@ -252,6 +252,18 @@ void CastPiece(const CastAttrs& attrs, const char* from, char* to, int64_t n) {
   }
 }
 
+bool CastRows(const void* attrs, const void* const* inputs, size_t, uint32_t, void* output,
+              int64_t n) {
+  const auto& cast = *static_cast<const CastAttrs*>(attrs);
+  if (cast.same_bytes) {
+    std::memmove(output, inputs[0], static_cast<size_t>(n) * cast.to_size);
+  } else {
+    CastPiece(cast, static_cast<const char*>(inputs[0]), static_cast<char*>(output), n);
+  }
+  return true;
+}
+constexpr RowCode kCastRows = {&CastRows, /*broadcasts=*/false};
+
 absl::Status CastTensor(KernelContext& ctx, const CastAttrs& attrs) {
   if (attrs.same_bytes) {
     Tensor x = ctx.TakeInput(0);
@@ -274,6 +286,7 @@ absl::StatusOr<Kernel> MakeCast(const Node& node) {
   const auto* const attrs = static_cast<const CastAttrs*>(kernel.attrs.get());
   if (attrs->direct != nullptr || attrs->same_bytes)
     kernel.scalar = DirectScalar(NodeAttr<DType>(node, "SrcT"), NodeAttr<DType>(node, "DstT"));
+  kernel.rows = &kCastRows;
   return kernel;
 }
 

@@ -159,7 +159,10 @@ absl::StatusOr<Kernel> MakeEquality(const Node& node) {
   GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<&Equality<F>>()(node));
   VisitType<EquatableTypes>(StoredAs(NodeAttr<DType>(node, "T")), [&](auto tag) {
     using K = Binary<F, typename decltype(tag)::type>;
-    if constexpr (HasScalarCode<K>) kernel.scalar = &kScalarCode<K>;
+    if constexpr (HasScalarCode<K>) {
+      kernel.scalar = &kScalarCode<K>;
+      kernel.rows = &kRowCode<K>;
+    }
     return absl::OkStatus();
   }).IgnoreError();
   return kernel;

@@ -109,10 +109,17 @@ struct Unary {
   }
 
   static UnaryRow BestRow() {
-    if constexpr (internal::HasVectorCode<F>) {
-      if (const UnaryRow row = simd::FindRow(F::kVector, DTypeOf<T>)) return row;
-    }
-    return &Row;
+    static const UnaryRow row = [] {
+      UnaryRow found = nullptr;
+      if constexpr (internal::HasVectorCode<F>) found = simd::FindRow(F::kVector, DTypeOf<T>);
+      return found != nullptr ? found : &Row;
+    }();
+    return row;
+  }
+  static bool Rows(const void*, const void* const* inputs, size_t, uint32_t, void* output,
+                   int64_t n) {
+    BestRow()(inputs[0], output, n);
+    return true;
   }
 
   static absl::Status Run(KernelContext& ctx) {
@@ -121,8 +128,7 @@ struct Unary {
       ctx.set_output(0, Tensor::Scalar<R>(One(x.scalar<T>())));
       return absl::OkStatus();
     }
-    static const UnaryRow row = BestRow();
-    return RunUnary(ctx, {row, DTypeOf<R>, sizeof(T), sizeof(R)});
+    return RunUnary(ctx, {BestRow(), DTypeOf<R>, sizeof(T), sizeof(R)});
   }
 };
 
@@ -156,6 +162,13 @@ struct Unary<F, T> {
     }
   }
 
+  static UnaryRow BestRow() { return kIsSmallFloat<T> ? &Row : ComputeRow(); }
+  static bool Rows(const void*, const void* const* inputs, size_t, uint32_t, void* output,
+                   int64_t n) {
+    BestRow()(inputs[0], output, n);
+    return true;
+  }
+
   static UnaryOne<C> ComputeOne() {
     static const UnaryOne<C> one = simd::FindOne(F::kVector, C());
     return one;
@@ -178,8 +191,7 @@ struct Unary<F, T> {
       ctx.set_output(0, Tensor::Scalar<T>(One(x.scalar<T>())));
       return absl::OkStatus();
     }
-    return RunUnary(ctx,
-                    {kIsSmallFloat<T> ? &Row : ComputeRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
+    return RunUnary(ctx, {BestRow(), DTypeOf<T>, sizeof(T), sizeof(T)});
   }
 };
 
@@ -232,10 +244,19 @@ struct Binary {
   }
 
   static BinaryRow BestRow() {
-    if constexpr (internal::HasVectorCode<F>) {
-      if (const BinaryRow row = simd::FindRow(F::kVector, DTypeOf<T>)) return row;
-    }
-    return &Row;
+    static const BinaryRow row = [] {
+      BinaryRow found = nullptr;
+      if constexpr (internal::HasVectorCode<F>) found = simd::FindRow(F::kVector, DTypeOf<T>);
+      return found != nullptr ? found : &Row;
+    }();
+    return row;
+  }
+  static bool Rows(const void*, const void* const* inputs, size_t, uint32_t repeated, void* output,
+                   int64_t n) {
+    const Operands operands = repeated == 1   ? Operands::kScalarX
+                              : repeated == 2 ? Operands::kScalarY
+                                              : Operands::kVectors;
+    return BestRow()(inputs[0], inputs[1], output, n, operands);
   }
 
   static absl::Status Run(KernelContext& ctx) {
@@ -250,8 +271,7 @@ struct Binary {
       ctx.set_output(0, Tensor::Scalar<R>(static_cast<R>(F::Apply(a, b))));
       return absl::OkStatus();
     }
-    static const BinaryRow row = BestRow();
-    const BinaryCall call = {row, DTypeOf<R>, sizeof(T), sizeof(R), internal::ErrorOf<F>()};
+    const BinaryCall call = {BestRow(), DTypeOf<R>, sizeof(T), sizeof(R), internal::ErrorOf<F>()};
     return kBroadcast ? RunBinary(ctx, call) : RunBinarySameShape(ctx, call);
   }
 };

@@ -63,13 +63,25 @@ absl::Status SelectBroadcast(KernelContext& ctx, const Shape& condition_shape) {
   });
 }
 
-// What is chosen among scalars of this size. Select does not broadcast; SelectV2 does.
+// What is chosen among scalars of this size, and in rows. Select does not broadcast; SelectV2 does.
 template <typename T, bool kBroadcast>
 struct SelectScalar {
   static constexpr bool kBroadcasts = kBroadcast;
   static bool Scalar(const void* const* inputs, void* output) noexcept {
     const int chosen = *static_cast<const uint8_t*>(inputs[0]) != 0 ? kThen : kElse;
     *static_cast<T*>(output) = *static_cast<const T*>(inputs[chosen]);
+    return true;
+  }
+  static bool Rows(const void*, const void* const* inputs, size_t, uint32_t repeated, void* output,
+                   int64_t n) {
+    const auto* const condition = static_cast<const uint8_t*>(inputs[0]);
+    const T* const t = static_cast<const T*>(inputs[kThen]);
+    const T* const e = static_cast<const T*>(inputs[kElse]);
+    T* const to = static_cast<T*>(output);
+    const auto step = [&](int operand) { return (repeated >> operand & 1) != 0 ? 0 : 1; };
+    const int64_t by_condition = step(0), by_t = step(kThen), by_e = step(kElse);
+    for (int64_t i = 0; i < n; ++i)
+      to[i] = condition[i * by_condition] != 0 ? t[i * by_t] : e[i * by_e];
     return true;
   }
 };
@@ -110,8 +122,11 @@ absl::StatusOr<Kernel> MakeSelect(const Node& node) {
   GYRE_ASSIGN_OR_RETURN(Kernel kernel, Compute<Fn>()(node));
   VisitElement(NodeAttr<DType>(node, "T"), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_trivially_copyable_v<T>)
-      kernel.scalar = &kScalarCode<SelectScalar<T, Fn == &SelectV2>>;
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      using K = SelectScalar<T, Fn == &SelectV2>;
+      kernel.scalar = &kScalarCode<K>;
+      kernel.rows = &kRowCode<K>;
+    }
     return absl::OkStatus();
   }).IgnoreError();
   return kernel;
