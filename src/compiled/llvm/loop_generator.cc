@@ -78,9 +78,8 @@ void LoopGenerator::WriteEntry() {
   }
   for (uint32_t cell = 0; cell < slots_.size(); ++cell) {
     if (!IsCell(cell) || slots_[cell] != nullptr) continue;
-    slots_[cell] = IsObject(cell)       ? CellInFrame(cell)
-                   : IsTensorCell(cell) ? TensorSlot(cell)
-                                        : Slot(TypeOf(cell));
+    slots_[cell] = IsTensorCell(cell) ? TensorSlot(cell) : Slot(TypeOf(cell));
+    if (IsObject(cell)) LoadCell(cell);
   }
   for (const uint32_t cell : region_.instructions[start_].live)
     if (!IsObject(cell)) LoadCell(cell);
@@ -106,8 +105,12 @@ void LoopGenerator::StoreState() {
   if (HasSubroutines()) b_.CreateStore(b_.CreateLoad(ptr_, top_), Member(offsetof(Frame, top)));
 }
 
+void LoopGenerator::StoreObjects() {
+  for (uint32_t cell = 0; cell < slots_.size(); ++cell)
+    if (IsObject(cell)) StoreCell(cell);
+}
+
 void LoopGenerator::LoadCell(uint32_t cell) {
-  if (IsObject(cell)) return;
   if (IsTensorCell(cell)) {
     Copy(slots_[cell], CellInFrame(cell), region_.cells[cell].bytes(), llvm::Align(8));
     return;
@@ -116,7 +119,6 @@ void LoopGenerator::LoadCell(uint32_t cell) {
 }
 
 void LoopGenerator::StoreCell(uint32_t cell) {
-  if (IsObject(cell)) return;
   if (IsTensorCell(cell)) {
     Copy(CellInFrame(cell), slots_[cell], region_.cells[cell].bytes(), llvm::Align(8));
     return;
@@ -132,7 +134,9 @@ void LoopGenerator::GoOnIf(llvm::Value* condition, llvm::BasicBlock* otherwise) 
 }
 
 void LoopGenerator::WriteStop(const std::vector<uint32_t>& live, uint32_t result) {
-  for (const uint32_t cell : live) StoreCell(cell);
+  for (const uint32_t cell : live)
+    if (!IsObject(cell)) StoreCell(cell);
+  StoreObjects();
   StoreState();
   b_.CreateRet(b_.getInt32(result));
 }
@@ -222,13 +226,18 @@ llvm::Value* LoopGenerator::CallBack(size_t member, std::initializer_list<llvm::
 
 void LoopGenerator::CallInterpreter(uint32_t at, const Instruction& op) {
   for (const uint32_t reg : op.inputs)
-    if (IsCell(reg) && !region_.cells[reg].is_constant) StoreCell(reg);
+    if (IsCell(reg) && !IsObject(reg) && !region_.cells[reg].is_constant) StoreCell(reg);
+  StoreObjects();
   StoreState();
   llvm::Value* const goes_on = CallBack(offsetof(Frame, call), {b_.getInt32(at)});
+  // It takes what it reads, and gives what it makes, whether it goes on or not.
+  for (const std::vector<uint32_t>* cells : {&op.inputs, &op.outputs})
+    for (const uint32_t reg : *cells)
+      if (IsCell(reg) && IsObject(reg)) LoadCell(reg);
   GoOnIf(goes_on,
          StopBehind(at, [&](uint32_t cell) { return llvm::is_contained(op.outputs, cell); }));
   for (const uint32_t reg : op.outputs)
-    if (IsCell(reg)) LoadCell(reg);
+    if (IsCell(reg) && !IsObject(reg)) LoadCell(reg);
   b_.CreateBr(BlockAt(at + 1));
 }
 

@@ -96,9 +96,11 @@ class LoopGenerator {
   void Copy(llvm::Value* to, llvm::Value* from, uint32_t bytes, llvm::Align align) {
     b_.CreateMemCpy(to, align, from, align, bytes);
   }
-  // A cell takes the low bytes of its words in the frame, where objects are all the time.
+  // A cell takes the low bytes of its words in the frame.
   void LoadCell(uint32_t cell);
   void StoreCell(uint32_t cell);
+  // Whoever is called back or goes on finds all objects in the frame, whatever is live.
+  void StoreObjects();
 
   // Objects.
 

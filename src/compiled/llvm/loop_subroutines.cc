@@ -59,7 +59,8 @@ void LoopGenerator::WriteSubroutineCall(uint32_t at, const Instruction& op) {
   b_.SetInsertPoint(then);
 
   const Moving arguments = Take(op.inputs, op.is_last, op.arguments);
-  for (const uint32_t cell : op.kept) StoreCell(cell);
+  for (const uint32_t cell : op.kept)
+    if (!IsObject(cell)) StoreCell(cell);
   llvm::Value* const top = b_.CreateLoad(ptr_, top_);
   int64_t word = 0;
   for (const uint32_t cell : op.saved) {
@@ -114,7 +115,8 @@ void LoopGenerator::WriteReturn(uint32_t at, const Instruction& op) {
     }
     for (const uint32_t loop : call.saved_loops)
       b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), WordAt(saved, word++)), iterations_[loop]);
-    for (const uint32_t cell : call.kept) LoadCell(cell);
+    for (const uint32_t cell : call.kept)
+      if (!IsObject(cell)) LoadCell(cell);
     b_.CreateStore(saved, top_);
     b_.CreateBr(BlockAt(caller + 1));
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr int kBits = 5;
 constexpr int kFanOut = 1 << kBits;
 // Of leaves of scalars, which are copied by little more than a tensor's reference.
-constexpr int kScalarLeafBits = 7;
+constexpr int kScalarLeafBits = 8;
 constexpr size_t kMaxScalarBytes = 8;
 // Larger tensors stay in the buffers they came in.
 constexpr size_t kMaxPackedBytes = 128;
@@ -43,21 +43,32 @@ void ChunkedVector::Stored::AddRun(int j, int n) {
   }
 }
 int ChunkedVector::Stored::Count() const {
-  return std::popcount(words_[0]) + std::popcount(words_[1]);
+  int count = 0;
+  for (const uint64_t word : words_) count += std::popcount(word);
+  return count;
 }
 int ChunkedVector::Stored::End() const {
-  return words_[1] != 0 ? 64 + std::bit_width(words_[1]) : std::bit_width(words_[0]);
+  for (size_t w = words_.size(); w-- > 0;)
+    if (words_[w] != 0) return static_cast<int>(64 * w) + std::bit_width(words_[w]);
+  return 0;
 }
 int ChunkedVector::Stored::RunFrom(int j) const {
-  if (j >= 64) return std::countr_one(words_[1] >> (j - 64));
-  const int first = std::countr_one(words_[0] >> j);
-  return j + first < 64 ? first : first + std::countr_one(words_[1]);
+  int run = 0;
+  for (size_t w = static_cast<size_t>(j) / 64, from = static_cast<size_t>(j) % 64;
+       w < words_.size(); ++w, from = 0) {
+    const int here = std::countr_one(words_[w] >> from);
+    run += here;
+    if (here < static_cast<int>(64 - from)) break;
+  }
+  return run;
 }
 int ChunkedVector::Stored::NextFrom(int64_t j) const {
-  if (j < 64 && words_[0] >> j != 0) return static_cast<int>(j) + std::countr_zero(words_[0] >> j);
-  const int64_t rest = std::max<int64_t>(j - 64, 0);
-  if (rest >= 64 || words_[1] >> rest == 0) return kMax;
-  return static_cast<int>(64 + rest) + std::countr_zero(words_[1] >> rest);
+  for (size_t w = static_cast<size_t>(j) / 64, from = static_cast<size_t>(j) % 64;
+       w < words_.size(); ++w, from = 0) {
+    const uint64_t rest = words_[w] >> from;
+    if (rest != 0) return static_cast<int>(64 * w + from) + std::countr_zero(rest);
+  }
+  return kMax;
 }
 
 struct ChunkedVector::Node : RefCounted {

@@ -1,6 +1,6 @@
 // ChunkedVector: a vector of tensors of one dtype whose copies share what they have in common.
 //
-//   root ── branch ─┬─ leaf   32 elements, or 128 scalars
+//   root ── branch ─┬─ leaf   32 elements, or 256 scalars
 //                   ├─ leaf
 //                   └─ (null: nothing stored in this range)
 //
@@ -129,14 +129,18 @@ class ChunkedVector {
   // Which elements of a leaf are there.
   class Stored {
    public:
-    static constexpr uint64_t kMax = 128;
+    static constexpr uint64_t kMax = 256;
 
     bool Has(uint64_t j) const { return (words_[j / 64] >> j % 64 & 1) != 0; }
     void Add(uint64_t j) { words_[j / 64] |= uint64_t{1} << j % 64; }
     void Clear(uint64_t j) { words_[j / 64] &= ~(uint64_t{1} << j % 64); }
     // Requirement: j + n <= kMax.
     void AddRun(int j, int n);
-    bool IsEmpty() const { return (words_[0] | words_[1]) == 0; }
+    bool IsEmpty() const {
+      uint64_t any = 0;
+      for (const uint64_t word : words_) any |= word;
+      return any == 0;
+    }
     int Count() const;
     int End() const;                // behind the last that is there
     int RunFrom(int j) const;       // how many are there in a row
