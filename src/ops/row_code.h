@@ -16,7 +16,7 @@ namespace gyre {
 // Bit k of `repeated`: inputs[k] is one element, which is used for all of them; only of kernels
 // that broadcast. `attrs`: the kernel's. False: some elements have no result, and the kernel says
 // why. An element's bits hang on its operands alone. `output` may be an input of elements of the
-// same size that is not repeated, of more than three inputs the first. Throws nothing.
+// same size that is not repeated; without broadcasting, one of the first two. Throws nothing.
 using RowsFunction = bool (*)(const void* attrs, const void* const* inputs, size_t num_inputs,
                               uint32_t repeated, void* output, int64_t n);
 

@@ -180,6 +180,11 @@ class RandomGroups {
   std::string Operand(const std::vector<std::string>& of) {
     return of[std::max(random_() % of.size(), random_() % of.size())];
   }
+  std::vector<std::string> Some(const std::vector<std::string>& of, size_t n) {
+    std::vector<std::string> some(n);
+    for (std::string& one : some) one = Operand(of);
+    return some;
+  }
   void Emit(const std::string& op, const std::vector<std::string>& operands,
             std::vector<std::string>& to, const char* dtype, const std::string& attrs = "") {
     const std::string name = absl::StrCat("%v", ++count_);
@@ -211,7 +216,7 @@ class RandomGroups {
           Emit("SelectV2", {Operand(bools), f(), f()}, floats, "float32");
           break;
         case 2:
-          Emit("AddN", {f(), f(), f(), f()}, floats, "float32");
+          Emit("AddN", Some(floats, 1 + random_() % 5), floats, "float32");
           break;
         case 3:
           Emit("Cast", {Operand(ints)}, floats, "float32", "DstT=float32");

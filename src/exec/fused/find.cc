@@ -215,8 +215,7 @@ class Finder {
       for (size_t i = 0; i < op.operands.size(); ++i) {
         if (!op.is_last[i] || op.operands[i] < group.num_given()) continue;
         const uint32_t slot = group.ops[op.operands[i] - group.num_given()].slot;
-        const bool fits = size(op.operands[i]) == op.bytes &&
-                          (i == 0 || op.operands.size() <= kMaxBroadcastOperands);
+        const bool fits = size(op.operands[i]) == op.bytes && (i < 2 || op.kernel.rows->broadcasts);
         if (fits && !has_slot) {
           op.slot = slot;
           has_slot = true;

@@ -186,9 +186,14 @@ class Runner {
     const FusedOp& last = group_.ops.back();
     for (size_t i = 0; i < num_inputs() && !group_.may_fail; ++i) {
       const Tensor& input = ctx_.input(static_cast<int>(i));
-      // The last op of many operands may write its result before it has read all of them.
-      if (extents_[i] == Extent::kFull && last.operands.size() <= kMaxBroadcastOperands &&
-          input.dtype() == last.dtype && input.IsUnique())
+      // Without broadcasting, the last op may write its result before it has read the third
+      // operand.
+      const bool is_read_before =
+          last.kernel.rows->broadcasts ||
+          std::find(last.operands.begin() + std::min<size_t>(2, last.operands.size()),
+                    last.operands.end(), i) == last.operands.end();
+      if (extents_[i] == Extent::kFull && is_read_before && input.dtype() == last.dtype &&
+          input.IsUnique())
         return ctx_.ReuseOrAllocate(static_cast<int>(i), last.dtype, *shape_);
     }
     return ctx_.Allocate(last.dtype, *shape_);
