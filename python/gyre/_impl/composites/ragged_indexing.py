@@ -174,5 +174,5 @@ def places_in_rows(starts, limits, indices, what: str):
     places = starts + indices
     inside = op("LogicalAnd", op("GreaterEqual", places, starts), op("Less", places, limits))
     axes = count_axes(inside)
-    require(op("All", inside, axes), f"{what}: an index is out of range of its row")
-    return places
+    fits = op("All", inside, axes)
+    return require(fits, f"{what}: an index is out of range of its row", places)

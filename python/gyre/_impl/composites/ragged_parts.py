@@ -117,7 +117,9 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
         return take(data, call("Reshape", call("Where", mask), [-1]), name)
     rank = mask.ragged_rank + len(mask.flat_values._dims) - 1
     mask, data = with_ragged_rank(mask, rank), with_ragged_rank(data, rank)
-    require_same_rows(data, mask, "the rows of the mask are not as long as those of the data")
+    data = require_same_rows(
+        data, mask, "the rows of the mask are not as long as those of the data"
+    )
     values = boolean_mask(data.values, mask.values, name)
     if isinstance(mask.values, RaggedTensor):
         return data.with_values(values)
@@ -179,7 +181,9 @@ def _joined(values: list, axis: int, stacks: bool):
         nrows = first.nrows()
         for one in values[1:]:
             fits = call("Equal", one.nrows(), nrows)
-            require(fits, "ragged tensors that are joined must have equally many rows")
+            nrows = require(
+                fits, "ragged tensors that are joined must have equally many rows", nrows
+            )
         whole = _behind_each_other(values)
         places = call("Range", _gyre.convert(0, INT64), nrows * count, _gyre.convert(1, INT64))
         order = call(
@@ -191,9 +195,11 @@ def _joined(values: list, axis: int, stacks: bool):
             return pairs
         lengths = call("Sum", call("Reshape", rows.row_lengths(), [-1, count]), [1])
         return RaggedTensor.from_row_lengths(rows.values, lengths, validate=False)
-    for one in values[1:]:
+    rows = [
         require_same_rows(one, first, "ragged tensors that are joined must have equal rows")
-    return first.with_values(_joined([one.values for one in values], axis - 1, stacks))
+        for one in values
+    ]
+    return first.with_values(_joined([one.values for one in rows], axis - 1, stacks))
 
 
 def _behind_each_other(values: list):

@@ -127,13 +127,17 @@ def with_first_axis(x):
     return type(x)(x, op("Pack", [int64(0), count_of(x)]))
 
 
-def require(condition, message: str) -> None:
-    """InvalidArgumentError with the message unless a bool tensor is true; in a graph, when it
-    runs."""
+def require(condition, message: str, value):
+    """The tensor `value`. InvalidArgumentError with the message unless a bool tensor is true; in a
+    graph, when it runs, and before anything of the value does."""
     if condition.is_symbolic:
         _execute("Assert", [condition, [_gyre.convert(message)]], {"summarize": 3})
-    elif not condition.numpy():
+        check = _gyre.last_node()
+        with _gyre.current_graph().control_scope([] if check is None else [check]):
+            return op("Identity", value)
+    if not condition.numpy():
         raise errors.InvalidArgumentError(None, None, message)
+    return value
 
 
 def holds(condition) -> bool | None:
@@ -156,13 +160,13 @@ def count_axes(x):
     return op("Range", 0, op("Rank", x), 1)
 
 
-def require_same_rows(a: Rows, b: Rows, message: str) -> None:
-    """InvalidArgumentError with the message unless two ragged tensors have the same outermost
-    rows; in a graph, when it runs."""
+def require_same_rows(a: Rows, b: Rows, message: str) -> Any:
+    """The first of two ragged tensors. InvalidArgumentError with the message unless both have the
+    same outermost rows; in a graph, when it runs, and before anything of its values does."""
     if same(a.row_splits, b.row_splits):
-        return
+        return a
     equal = op("Equal", a.row_splits, b.row_splits, incompatible_shape_error=False)
-    require(op("All", equal, count_axes(equal)), message)
+    return with_innermost(a, require(op("All", equal, count_axes(equal)), message, innermost(a)))
 
 
 def have_same_rows(a: Rows, b: Rows) -> bool:
@@ -224,11 +228,12 @@ def _counts_aligned(operands: list) -> list:
             made.append(x)
             continue
         is_one = op("Equal", size, int64(1))
-        require(
+        rows = require(
             op("LogicalOr", is_one, op("Equal", size, most)),
             "ragged tensors cannot be broadcast to each other: their numbers of rows differ",
+            count_to(most),
         )
-        places = op("Mul", count_to(most), op("Cast", op("LogicalNot", is_one), DstT=INT64))
+        places = op("Mul", rows, op("Cast", op("LogicalNot", is_one), DstT=INT64))
         made.append(take(x, places))
     return made
 
@@ -303,9 +308,10 @@ def _stretched(x, lengths, is_one, whole, splits):
     fits = op("All", op("Equal", lengths, whole), [0])
     if holds(fits):
         return values
-    require(
+    values = require(
         fits if is_one is False else op("LogicalOr", is_one, fits),
         "ragged tensors cannot be broadcast to each other: their rows are of different lengths",
+        values,
     )
     if is_one is False:
         return values

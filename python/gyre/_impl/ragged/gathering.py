@@ -67,7 +67,7 @@ def _gather(params, indices, axis: int, batch: int):
         inner = _gather(params.values, repeated, axis - 1, 1)
         return params.with_values(inner)
     indices = _ragged_first(indices)
-    require_same_rows(
+    params = require_same_rows(
         params,
         indices,
         "params and indices of a gather must have the same rows in their batch dimensions",
@@ -179,7 +179,9 @@ def dynamic_partition(function, data, partitions, num_partitions, name=None):
     """The rows that each number marks: a list."""
     if isinstance(partitions, RaggedTensor):
         if isinstance(data, RaggedTensor):
-            require_same_rows(data, partitions, "the partitions must have the rows of the data")
+            data = require_same_rows(
+                data, partitions, "the partitions must have the rows of the data"
+            )
             return dynamic_partition(function, data.values, partitions.values, num_partitions, name)
         raise ValueError("ragged partitions are for ragged data, which begins with their rows")
     if not isinstance(data, RaggedTensor):
@@ -188,7 +190,8 @@ def dynamic_partition(function, data, partitions, num_partitions, name=None):
     inside = op(
         "LogicalAnd", op("GreaterEqual", numbers, 0), op("Less", numbers, int(num_partitions))
     )
-    require(op("All", inside, count_axes(inside)), "dynamic_partition: a number is out of range")
+    fits = op("All", inside, count_axes(inside))
+    numbers = require(fits, "dynamic_partition: a number is out of range", numbers)
     return [
         ragged_parts.boolean_mask(data, op("Equal", numbers, i)) for i in range(int(num_partitions))
     ]

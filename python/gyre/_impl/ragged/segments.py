@@ -41,7 +41,7 @@ def _plain(data, ids):
     while isinstance(ids, RaggedTensor):
         if not isinstance(data, RaggedTensor):
             raise ValueError("ragged segment_ids are for ragged data, which begins with their rows")
-        require_same_rows(data, ids, "segment_ids must have the rows of the data")
+        data = require_same_rows(data, ids, "segment_ids must have the rows of the data")
         data, ids = data.values, ids.values
     ids = _gyre.convert(ids)
     if ids._dims is None or len(ids._dims) != 1:
