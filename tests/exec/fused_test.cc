@@ -249,7 +249,7 @@ class RandomGroups {
 };
 
 TEST(Fused, RandomProgramsGiveTheBitsOfTheirOps) {
-  for (uint32_t seed = 1; seed <= 150 && !HasFatalFailure(); ++seed) {
+  for (uint32_t seed = 1; seed <= 500 && !HasFatalFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomGroups(seed).Run();
   }
@@ -275,6 +275,24 @@ graph {
     const absl::Status status = RunStatus(*SessionFor(kText), feeds, "result:0");
     EXPECT_TRUE(absl::StrContains(status.message(), "node quotient (FloorDiv)")) << status;
   }
+}
+
+// What scalars alone decide fails, too, where the result has no elements.
+TEST(Fused, AScalarFailsBesideNothing) {
+  constexpr char kText[] = R"(
+graph {
+  %x = Placeholder() dtype=int32 : int32
+  %y = Placeholder() dtype=int32 : int32
+  %none = Sub(%y, %y) : int32
+  %quotient = FloorDiv(%y, %none) : int32
+  %result = AddV2(%quotient, %x) : int32
+}
+)";
+  std::mt19937 random(1);
+  ExpectSame(
+      kText,
+      {{"x:0", Drawn(random, DType::kInt32, Of({0, 4}))}, {"y:0", Tensor::Scalar<int32_t>(1)}},
+      {"result:0"});
 }
 
 // In functions, loops and branches, of which some are not taken, errors have their places.

@@ -120,6 +120,8 @@ class Runner {
           (tensor.rank() == shape_->rank() && tensor.num_elements() > shape_->num_elements()))
         shape_ = &tensor.shape();
     }
+    // Of no elements there would be no piece to say that an op of scalars fails.
+    if (group_.may_fail && shape_->num_elements() == 0) return false;
     extents_.resize(group_.num_given() + group_.ops.size());
     for (ValueIndex value = 0; value < group_.num_given(); ++value)
       if (!FindExtent(given(value).shape(), extents_[value])) return false;

@@ -13,8 +13,9 @@ namespace {
 template <typename T>
 struct EigKernel {
   using R = std::complex<RealOf<T>>;
-  using Solver = std::conditional_t<std::is_same_v<T, R>, Eigen::ComplexEigenSolver<EigenMatrix<T>>,
-                                    Eigen::EigenSolver<EigenMatrix<T>>>;
+  using C = SolverType<T>;
+  using Solver = std::conditional_t<std::is_same_v<T, R>, Eigen::ComplexEigenSolver<EigenMatrix<C>>,
+                                    Eigen::EigenSolver<EigenMatrix<C>>>;
 
   static absl::Status Run(KernelContext& ctx, const VectorsAttr& attrs) {
     if (ctx.output_dtype(0) != DTypeOf<R>) {
@@ -30,11 +31,11 @@ struct EigKernel {
     const char* const failed =
         "Eigen decomposition was not successful. The input might not be valid.";
     if (!matrix.allFinite()) return failed;
-    const Solver solver(matrix, vectors != nullptr);
+    const Solver solver(EigenMatrix<C>(matrix.template cast<C>()), vectors != nullptr);
     if (solver.info() != Eigen::Success) return failed;
     const int64_t n = matrix.rows();
-    VectorAt(values, n) = solver.eigenvalues();
-    if (vectors != nullptr) MatrixAt(vectors, n, n) = solver.eigenvectors();
+    VectorAt(values, n) = solver.eigenvalues().template cast<R>();
+    if (vectors != nullptr) MatrixAt(vectors, n, n) = solver.eigenvectors().template cast<R>();
     return nullptr;
   }
 };

@@ -6,6 +6,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <type_traits>
 
 #include "absl/types/span.h"
 #include "ops/linalg/eigen_steps.h"
@@ -33,6 +34,12 @@ template <typename T>
 Eigen::Map<EigenVector<T>> VectorAt(T* data, int64_t size) {
   return {data, size};
 }
+
+// In what matrices of T are decomposed where that would take minutes to compile: complex64, which
+// is rare, as complex128.
+template <typename T>
+using SolverType =
+    std::conditional_t<std::is_same_v<T, std::complex<float>>, std::complex<double>, T>;
 
 // The parts of a T: float for complex64.
 template <typename T>

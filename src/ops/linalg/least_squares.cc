@@ -62,7 +62,11 @@ struct LeastSquaresKernel {
   static const char* Solve(const In& matrix, const In& rhs, RealOf<T> l2, bool fast,
                            Eigen::Map<EigenMatrix<T>> x) {
     if (!fast) {
-      x = Eigen::CompleteOrthogonalDecomposition<EigenMatrix<T>>(matrix).solve(rhs);
+      using C = SolverType<T>;
+      const EigenMatrix<C> a = matrix.template cast<C>(), b = rhs.template cast<C>();
+      const EigenMatrix<C> solution =
+          Eigen::CompleteOrthogonalDecomposition<EigenMatrix<C>>(a).solve(b);
+      x = solution.template cast<T>();
       return nullptr;
     }
     const bool is_tall = matrix.rows() >= matrix.cols();

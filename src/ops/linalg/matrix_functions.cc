@@ -15,8 +15,8 @@
 namespace gyre {
 namespace {
 
-// A function of square matrices F::Apply(matrix, result), where all elements are finite; what is
-// not gives NaN.
+// A function of square matrices F::Apply(matrix), of matrices of F::Type<T>, where all elements are
+// finite; what is not gives NaN.
 template <typename F, typename T>
 struct MatrixFunction {
   static absl::Status Run(KernelContext& ctx) {
@@ -28,10 +28,11 @@ struct MatrixFunction {
       T* to = out.mutable_values<T>().data();
       const double work = 30.0 * static_cast<double>(n) * n * n;
       GYRE_RETURN_IF_ERROR(ForEachMatrix(ctx, batch.count, work, [&](int64_t i) -> const char* {
-        const EigenMatrix<T> matrix = MatrixAt(from + i * n * n, n, n);
+        using C = typename F::template Type<T>;
+        const EigenMatrix<C> matrix = MatrixAt(from + i * n * n, n, n).template cast<C>();
         auto result = MatrixAt(to + i * n * n, n, n);
         if (matrix.allFinite()) {
-          result = F::Apply(matrix);
+          result = F::Apply(matrix).template cast<T>();
         } else {
           result.setConstant(T(std::numeric_limits<RealOf<T>>::quiet_NaN()));
         }
@@ -45,12 +46,16 @@ struct MatrixFunction {
 
 struct RootFn {
   template <typename T>
+  using Type = std::conditional_t<std::is_same_v<T, float>, double, SolverType<T>>;
+  template <typename T>
   static EigenMatrix<T> Apply(const EigenMatrix<T>& x) {
     return x.sqrt();
   }
 };
 
 struct ExponentialFn {
+  template <typename T>
+  using Type = SolverType<T>;
   template <typename T>
   static EigenMatrix<T> Apply(const EigenMatrix<T>& x) {
     return x.exp();
@@ -79,6 +84,8 @@ EigenMatrix<T> RootOfTriangle(const EigenMatrix<T>& x) {
 // log(1 + x) is the integral of x / (1 + t x), which Gauss and Legendre's rule of 16 points gives
 // to the last bit. Higham, Functions of Matrices (2008), chapter 11.
 struct LogarithmFn {
+  template <typename T>
+  using Type = SolverType<T>;
   static constexpr int kMostRoots = 120;
   static constexpr double kPoints[8] = {
       0.0950125098376374402, 0.2816035507792589132, 0.4580167776572273863, 0.6178762444026437484,

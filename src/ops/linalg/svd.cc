@@ -62,6 +62,9 @@ struct SvdKernel {
  private:
   using In = Eigen::Map<const EigenMatrix<T>>;
   using Out = Eigen::Map<EigenMatrix<T>>;
+  using C = SolverType<T>;
+  // As the decomposition goes: compiled in two thirds of the time.
+  using Columns = Eigen::Matrix<C, Eigen::Dynamic, Eigen::Dynamic>;
   static T Nan() { return T(std::numeric_limits<RealOf<T>>::quiet_NaN()); }
 
   static void Values(const In& matrix, T* s) {
@@ -71,8 +74,8 @@ struct SvdKernel {
       std::fill_n(s, p, Nan());
       return;
     }
-    const Eigen::BDCSVD<EigenMatrix<T>> svd(matrix, 0);
-    VectorAt(s, p) = svd.singularValues().template cast<T>();
+    const Eigen::BDCSVD<Columns> svd(matrix.template cast<C>(), 0);
+    VectorAt(s, p) = svd.singularValues().template cast<RealOf<T>>().template cast<T>();
   }
 
   static void Decompose(const In& matrix, bool full, T* s, Out u, Out v) {
@@ -88,12 +91,12 @@ struct SvdKernel {
       v.setConstant(Nan());
       return;
     }
-    const Eigen::BDCSVD<EigenMatrix<T>> svd(matrix,
-                                            full ? Eigen::ComputeFullU | Eigen::ComputeFullV
-                                                 : Eigen::ComputeThinU | Eigen::ComputeThinV);
-    VectorAt(s, p) = svd.singularValues().template cast<T>();
-    u = svd.matrixU();
-    v = svd.matrixV();
+    const Eigen::BDCSVD<Columns> svd(matrix.template cast<C>(),
+                                     full ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                                          : Eigen::ComputeThinU | Eigen::ComputeThinV);
+    VectorAt(s, p) = svd.singularValues().template cast<RealOf<T>>().template cast<T>();
+    u = svd.matrixU().template cast<T>();
+    v = svd.matrixV().template cast<T>();
   }
 };
 
