@@ -49,6 +49,7 @@ ModelValue Emitter::Op(absl::string_view op, const std::vector<ModelValue>& inpu
   if (dtype == DType::kInvalid && !inputs.empty()) dtype = inputs[0].dtype;
   ModelValue result = Ops(op, inputs, std::move(attrs), {dtype})[0];
   result.shape = std::move(shape);
+  if (result.has_rank()) model_.Describe(result);
   return result;
 }
 
@@ -541,6 +542,24 @@ ModelValue Emitter::ListOfRows(ModelValue rows) {
   return list;
 }
 
+ModelValue Emitter::AsOptional(const ModelValue& x) {
+  if (failed() || !x.name.empty()) return x;
+  if (ElemOfDType(x.dtype) == 0) {
+    Unsupported("an optional of which nobody says what it holds");
+    return x;
+  }
+  wire::AttributeProto type;
+  type.set_name("type");
+  type.set_type(wire::AttributeProto::TYPE_PROTO);
+  ModelValue held = x;
+  held.kind = x.holds_list ? Kind::kSequence : Kind::kTensor;
+  held.holds_list = false;
+  WriteType(held, false, type.mutable_tp());
+  ModelValue result = x;
+  result.name = Op("Optional", {}, {type}, x.dtype).name;
+  return result;
+}
+
 ModelValue Emitter::AsSequence(const ModelValue& list) {
   if (failed() || !list.name.empty()) return list;
   ModelValue result;
@@ -608,6 +627,7 @@ ModelValue Emitter::AsRows(const ModelValue& list) {
     Dims dims(list.shape.dims().begin(), list.shape.dims().end());
     dims.insert(dims.begin(), -1);
     result.shape = PartialShape(dims);
+    model_.Describe(result);
   }
   return result;
 }
@@ -626,6 +646,31 @@ ModelValue Emitter::Item(const ModelValue& list, const ModelValue& index) {
     result = Op("SequenceAt", {AsSequence(list), index}, {}, list.dtype);
   }
   result.shape = list.shape;
+  model_.Describe(result);
+  return result;
+}
+
+ModelValue Emitter::Mapped(const ModelValues& lists,
+                           const std::function<ModelValue(const ModelValues&)>& body) {
+  ModelValues sequences, elements;
+  for (const ModelValue& list : lists) sequences.push_back(AsSequence(list));
+  if (failed()) return lists[0];
+  model_.Open("map");
+  for (const ModelValue& list : lists) {
+    ModelValue element;
+    element.name = model_.NewName("element");
+    element.dtype = list.dtype;
+    element.shape = list.shape;
+    model_.AddInput(element, false);
+    elements.push_back(std::move(element));
+  }
+  const ModelValue made = body(elements);
+  model_.AddOutput(made, false);
+  Attrs attrs;
+  attrs.push_back(GraphAttr("body", model_.Close()));
+  ModelValue result = Op("SequenceMap", sequences, std::move(attrs), made.dtype);
+  result.kind = Kind::kSequence;
+  result.shape = lists[0].shape;
   return result;
 }
 

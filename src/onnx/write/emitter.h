@@ -2,6 +2,7 @@
 // beforehand becomes a constant. After a failure nothing means anything. One thread.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -82,6 +83,8 @@ class Emitter {
   // Whether a condition holds, as If and While see it.
   ModelValue Truth(const ModelValue& x);
 
+  // An optional that holds nothing gets a node.
+  ModelValue AsOptional(const ModelValue& x);
   // Lists. As a sequence of ONNX; as the tensor of its elements.
   ModelValue AsSequence(const ModelValue& list);
   ModelValue AsRows(const ModelValue& list);
@@ -89,6 +92,9 @@ class Emitter {
   ModelValue EmptySequence(DType dtype);
   static ModelValue ListOfRows(ModelValue rows);
   ModelValue Item(const ModelValue& list, const ModelValue& index);
+  // The list of what `body` makes of each element, or of one of each list.
+  ModelValue Mapped(const ModelValues& lists,
+                    const std::function<ModelValue(const ModelValues&)>& body);
 
  private:
   // A constant computed at once, where it is small.

@@ -165,6 +165,22 @@ void WriteTensorScatterSub(OpWriter& w) {
 void WriteTensorScatterMax(OpWriter& w) { OutScattered(w, w.in(0), "max", w.in(1), w.in(2)); }
 void WriteTensorScatterMin(OpWriter& w) { OutScattered(w, w.in(0), "min", w.in(1), w.in(2)); }
 
+double Highest(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat:
+      return std::numeric_limits<float>::max();
+    case DType::kDouble:
+      return std::numeric_limits<double>::max();
+    case DType::kInt32:
+      return std::numeric_limits<int32_t>::max();
+    default:
+      return 0;
+  }
+}
+double Lowest(DType dtype) {
+  return dtype == DType::kInt32 ? std::numeric_limits<int32_t>::min() : -Highest(dtype);
+}
+
 // Rows of `data` put together by their numbers; those of negative numbers are left out: they go to
 // a row behind, which is cut off.
 void Segments(OpWriter& w, const char* reduction, double initial) {
@@ -189,6 +205,9 @@ void Segments(OpWriter& w, const char* reduction, double initial) {
   w.out(0, w.Cast(kept, data.dtype));
 }
 void WriteUnsortedSegmentSum(OpWriter& w) { Segments(w, "add", 0); }
+// Nothing is what no element can be less, or more, than.
+void WriteUnsortedSegmentMin(OpWriter& w) { Segments(w, "min", Highest(w.dtype(0))); }
+void WriteUnsortedSegmentMax(OpWriter& w) { Segments(w, "max", Lowest(w.dtype(0))); }
 void WriteUnsortedSegmentProd(OpWriter& w) { Segments(w, "mul", 1); }
 
 void WriteOneHot(OpWriter& w) {
@@ -327,6 +346,8 @@ void AddIndexWriters(WriteTable& t) {
   t.Add("Unique", WriteUnique);
   t.Add("UniqueWithCounts", WriteUnique);
   t.Add("UniqueWithCountsV2", WriteUniqueV2);
+  t.Add("UnsortedSegmentMax", WriteUnsortedSegmentMax);
+  t.Add("UnsortedSegmentMin", WriteUnsortedSegmentMin);
   t.Add("UnsortedSegmentProd", WriteUnsortedSegmentProd);
   t.Add("UnsortedSegmentSum", WriteUnsortedSegmentSum);
   t.Add("Where", WriteWhere);

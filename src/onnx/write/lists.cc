@@ -237,12 +237,18 @@ void WriteOptional(OpWriter& w) {
   result.holds_list = x.kind == Kind::kSequence;
   w.out(0, result);
 }
+void WriteNone(OpWriter& w) {
+  ModelValue none;
+  none.kind = Kind::kOptional;
+  w.out(0, none);
+}
 void WriteHasValue(OpWriter& w) {
-  w.out(0, w.Op("OptionalHasElement", {w.in(0)}, {}, DType::kBool, PartialShape::Scalar()));
+  w.out(0, w.Op("OptionalHasElement", {w.AsOptional(w.in(0))}, {}, DType::kBool,
+                PartialShape::Scalar()));
 }
 void WriteGetValue(OpWriter& w) {
   const ModelValue& x = w.in(0);
-  ModelValue result = w.Op("OptionalGetElement", {x}, {}, x.dtype, x.shape);
+  ModelValue result = w.Op("OptionalGetElement", {w.AsOptional(x)}, {}, x.dtype, x.shape);
   if (x.holds_list) result.kind = Kind::kSequence;
   w.out(0, result);
 }
@@ -254,6 +260,7 @@ void AddListWriters(WriteTable& t) {
   t.AddForAll("OptionalFromValue", WriteOptional);
   t.AddForAll("OptionalGetValue", WriteGetValue);
   t.AddForAll("OptionalHasValue", WriteHasValue);
+  t.Add("OptionalNone", WriteNone);
   t.AddForAll("TensorArrayCloseV3", WriteNothing);
   t.AddForAll("TensorArrayConcatV3", WriteArrayConcat);
   t.AddForAll("TensorArrayGatherV3", WriteArrayGather);

@@ -13,8 +13,9 @@ namespace gyre::onnx {
 // One loop.
 class LoopWriter {
  public:
-  LoopWriter(ProgramWriter& writer, const Node& node, const ModelValues& inputs)
-      : w_(writer), e_(writer.e_), model_(writer.model_), node_(node) {
+  LoopWriter(ProgramWriter& writer, const Function& function, const Node& node,
+             const ModelValues& inputs)
+      : w_(writer), e_(writer.e_), model_(writer.model_), function_(function), node_(node) {
     counters_ = NumCounterArgs(node);
     const int selectors = NumSelectorInputs(node);
     bounds_.assign(inputs.begin(), inputs.begin() + selectors);
@@ -80,12 +81,35 @@ class LoopWriter {
       return false;
     if (node.op_name == "TensorListPushBack" && is_list(0)) {
       *item = node.inputs[1];
-      return Emitter::IntOf(*list.length) == 0 && list.dtype != DType::kVariant;
+      return Emitter::IntOf(*list.length) == 0 && AreAlike(i, *item);
     }
     const bool is_write = node.op_name == "TensorArrayWriteV3";
     if (is_write ? !is_list(3) : node.op_name != "TensorListSetItem" || !is_list(0)) return false;
     *item = node.inputs[2];
-    return CountsIterations(node.inputs[1]) && ItemRank(*item) >= 0;
+    return CountsIterations(node.inputs[1]) && ItemRank(*item) >= 0 && AreAlike(i, *item);
+  }
+
+  // Whether the elements have one shape: it is known, or the list is only stacked.
+  bool AreAlike(size_t i, Endpoint item) const {
+    if (w_.ShapesOf(*body_).at(item).shape.IsFullyKnown()) return true;
+    const Endpoint list{node_.id, static_cast<int>(i)};
+    std::vector<Endpoint> pending = {list};
+    for (size_t k = 0; k < pending.size(); ++k) {
+      for (const FunctionResult& result : function_.results) {
+        if (result.value == pending[k]) return false;
+      }
+      for (const Node& user : function_.nodes) {
+        if (std::find(user.inputs.begin(), user.inputs.end(), pending[k]) == user.inputs.end())
+          continue;
+        if (user.kind() == OpKind::kIdentity) {
+          pending.push_back({user.id, 0});
+        } else if (user.op_name != "TensorListStack" && user.op_name != "TensorArrayGatherV3" &&
+                   user.op_name != "TensorListLength" && user.op_name != "TensorArraySizeV3") {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   int ItemRank(Endpoint item) const {
@@ -334,6 +358,7 @@ class LoopWriter {
   ProgramWriter& w_;
   Emitter& e_;
   ModelWriter& model_;
+  const Function& function_;  // that the loop is in
   const Node& node_;
   int counters_ = 0;
   ModelValues bounds_, initial_;
@@ -343,8 +368,9 @@ class LoopWriter {
   ModelValue go_;
 };
 
-ModelValues WriteLoop(ProgramWriter& writer, const Node& node, const ModelValues& inputs) {
-  return LoopWriter(writer, node, inputs).Write();
+ModelValues WriteLoop(ProgramWriter& writer, const Function& function, const Node& node,
+                      const ModelValues& inputs) {
+  return LoopWriter(writer, function, node, inputs).Write();
 }
 
 }  // namespace gyre::onnx

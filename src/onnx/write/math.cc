@@ -1,4 +1,5 @@
 // Arithmetic and elementwise functions that are not one op of ONNX, casts, choices.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -119,9 +120,15 @@ void WriteAtan2(OpWriter& w) {
   w.out(0, w.Where(w.Binary("Equal", x, zero), upright, left));
 }
 
+// Lists, too, element by element.
+ModelValue Sum(OpWriter& w, const ModelValue& x, const ModelValue& y) {
+  if (x.kind != Kind::kSequence || y.kind != Kind::kSequence) return w.Add(x, y);
+  if (x.rows != nullptr && y.rows != nullptr) return Emitter::ListOfRows(w.Add(*x.rows, *y.rows));
+  return w.Mapped({x, y}, [&](const ModelValues& e) { return w.Add(e[0], e[1]); });
+}
 void WriteAddN(OpWriter& w) {
   ModelValue sum = w.in(0);
-  for (int i = 1; i < w.num_inputs(); ++i) sum = w.Add(sum, w.in(i));
+  for (int i = 1; i < w.num_inputs(); ++i) sum = Sum(w, sum, w.in(i));
   w.out(0, sum);
 }
 
@@ -140,8 +147,12 @@ ModelValue Like(OpWriter& w, double value) {
 void WriteZerosLike(OpWriter& w) {
   if (w.in(0).kind == Kind::kSequence) {
     const ModelValue& list = w.in(0);
-    if (list.rows == nullptr && list.length == nullptr)
-      return w.Unsupported("zeros like a list of elements of several shapes");
+    if (list.length != nullptr) return w.out(0, list);
+    if (list.rows == nullptr) {
+      return w.out(0, w.Mapped({list}, [&](const ModelValues& e) {
+        return w.Fill(w.ShapeOf(e[0]), w.Number(list.dtype, 0));
+      }));
+    }
     const ModelValue rows = w.AsRows(list);
     return w.out(0, Emitter::ListOfRows(w.Fill(w.ShapeOf(rows), w.Number(rows.dtype, 0))));
   }
@@ -208,6 +219,31 @@ void WriteRightShift(OpWriter& w) {
   w.out(0, w.Where(is_negative, w.Unary("BitwiseNot", shifted), shifted));
 }
 
+// What nobody reads.
+void WriteFakeParam(OpWriter& w) {
+  Dims dims;
+  const auto shape = w.attr<PartialShape>("shape", PartialShape());
+  for (const int64_t dim : shape.dims()) dims.push_back(std::max<int64_t>(dim, 0));
+  w.out(0, w.Fill(Emitter::I64s({dims.begin(), dims.end()}), w.Number(w.out_dtype(), 0)));
+}
+
+// Texts of whole numbers.
+void WriteAsString(OpWriter& w) {
+  if (!IsInteger(w.dtype(0)) || w.IntOfAttr("width", -1) > 0 || w.IntOfAttr("precision", -1) > 0)
+    return w.Unsupported(absl::StrCat("texts of ", DTypeName(w.dtype(0))));
+  w.out(0, w.Op("Cast", {w.in(0)}, {IntAttr("to", ElemOfDType(DType::kString))}, DType::kString));
+}
+void WriteStringJoin(OpWriter& w) {
+  w.model().NeedOpset(20);
+  const ModelValue between = Emitter::Known(Tensor::Scalar(w.TextOfAttr("separator")));
+  ModelValue text = w.in(0);
+  for (int i = 1; i < w.num_inputs(); ++i) {
+    if (!w.TextOfAttr("separator").empty()) text = w.Op("StringConcat", {text, between});
+    text = w.Op("StringConcat", {text, w.in(i)});
+  }
+  w.out(0, text);
+}
+
 void WriteBucketize(OpWriter& w) {
   const std::vector<float> boundaries = w.attr<std::vector<float>>("boundaries", {});
   const ModelValue limits = Emitter::Known(Tensor::FromValues<float>(
@@ -223,7 +259,8 @@ void WriteBucketize(OpWriter& w) {
 
 void AddMathWriters(WriteTable& t) {
   t.Add("Add", WriteAddOld);
-  t.Add("AddN", WriteAddN);
+  t.AddForAll("AddN", WriteAddN);
+  t.Add("AsString", WriteAsString);
   t.Add("Atan2", WriteAtan2);
   t.Add("Bucketize", WriteBucketize);
   t.Add("Cast", WriteCast);
@@ -234,6 +271,7 @@ void AddMathWriters(WriteTable& t) {
   t.AddForAll("EnsureShape", WriteSame);
   t.Add("Erfc", WriteErfc);
   t.Add("Expm1", WriteExpm1);
+  t.Add("FakeParam", WriteFakeParam);
   t.Add("FloorDiv", WriteFloorDiv);
   t.Add("FloorMod", WriteFloorMod);
   t.AddForAll("IdentityN", WriteAll);
@@ -267,6 +305,7 @@ void AddMathWriters(WriteTable& t) {
   t.Add("Square", WriteSquare);
   t.Add("SquaredDifference", WriteSquaredDifference);
   t.AddForAll("StopGradient", WriteSame);
+  t.Add("StringJoin", WriteStringJoin);
   t.Add("ToBool", WriteToBool);
   t.Add("TruncateDiv", WriteDiv);
   t.Add("TruncateMod", WriteTruncateMod);

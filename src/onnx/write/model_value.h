@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gyre/core/dtype.h"
 #include "gyre/core/shape.h"
@@ -44,5 +45,7 @@ struct ModelValue {
   bool has_rank() const { return shape.has_rank(); }
   int rank() const { return shape.has_rank() ? shape.rank() : -1; }
 };
+
+using ModelValues = std::vector<ModelValue>;
 
 }  // namespace gyre::onnx

@@ -103,6 +103,7 @@ std::vector<std::string> ModelWriter::AddNode(absl::string_view op,
   for (int i = 0; i < num_outputs; ++i) {
     outputs.push_back(NewName(absl::StrCat(name, ":", i)));
     node.add_output(outputs.back());
+    made_in_[outputs.back()] = graphs_.size();
   }
   return outputs;
 }
@@ -147,11 +148,18 @@ std::string ModelWriter::NameOf(const ModelValue& value) {
 void ModelWriter::NeedOpset(int64_t opset) {
   auto& imported = *model_.mutable_opset_import(0);
   if (imported.version() < opset) imported.set_version(opset);
+  if (opset > kOpset) model_.set_ir_version(kIrVersion + 1);
 }
 
 void ModelWriter::Open(absl::string_view name) {
   inner_.push_back(std::make_unique<wire::GraphProto>());
   inner_.back()->set_name(NewName(name));
+  graphs_.push_back(inner_.back().get());
+}
+
+void ModelWriter::Open(wire::GraphProto graph) {
+  inner_.push_back(std::make_unique<wire::GraphProto>());
+  inner_.back()->Swap(&graph);
   graphs_.push_back(inner_.back().get());
 }
 
@@ -179,6 +187,17 @@ void ModelWriter::AddOutput(const ModelValue& value, bool with_shape, const std:
   wire::ValueInfoProto& info = *graph().add_output();
   info.set_name(output);
   WriteType(value, with_shape, info.mutable_type());
+}
+
+void ModelWriter::Describe(const ModelValue& value) {
+  if (value.kind != Kind::kTensor || value.handle != nullptr || value.name.empty()) return;
+  if (!value.shape.has_rank() || ElemOfDType(value.dtype) == 0) return;
+  const auto made = made_in_.find(value.name);
+  if (made == made_in_.end() || made->second != graphs_.size()) return;
+  if (!described_.insert(value.name).second) return;
+  wire::ValueInfoProto& info = *graph().add_value_info();
+  info.set_name(value.name);
+  WriteType(value, true, info.mutable_type());
 }
 
 void ModelWriter::AddInput(const ModelValue& value, bool with_shape) {

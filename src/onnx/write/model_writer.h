@@ -56,14 +56,18 @@ class ModelWriter {
   // The model wants this opset.
   void NeedOpset(int64_t opset);
 
-  // Nodes are added to a new graph, until it is taken out.
+  // Nodes are added to a new graph, or go on in one that was taken out, until it is taken out.
   void Open(absl::string_view name);
+  void Open(wire::GraphProto graph);
   wire::GraphProto Close();
   wire::GraphProto& graph() { return *graphs_.back(); }
   // The value by a name that a node of the graph gives it: an output must be such a one, of its
   // own.
   void AddOutput(const ModelValue& value, bool with_shape, const std::string& name = "");
   void AddInput(const ModelValue& value, bool with_shape);
+
+  // Says the rank of a value that a node of this graph makes, for who reads the model.
+  void Describe(const ModelValue& value);
 
   // Transpositions and casts, so that the next one may undo them.
   struct Made {
@@ -77,6 +81,8 @@ class ModelWriter {
   wire::ModelProto& model_;
   absl::Status status_;
   HashMap<std::string, int> names_;
+  HashMap<std::string, size_t> made_in_;  // by value: how deep the graph of its node lies
+  HashSet<std::string> described_;
   std::string stem_;
   std::vector<wire::GraphProto*> graphs_;
   std::vector<std::unique_ptr<wire::GraphProto>> inner_;

@@ -60,7 +60,8 @@ ProgramWriter::ProgramWriter(const Program& program, const ShapeTable& shapes,
       variables_(variables),
       model_(model),
       e_(model),
-      recursive_(RecursiveFunctions(program)) {}
+      recursive_(RecursiveFunctions(program)),
+      effects_(program) {}
 
 const FunctionShapes& ProgramWriter::ShapesOf(const Function& function) const {
   const FunctionShapes* const found =
@@ -75,13 +76,18 @@ ModelValues ProgramWriter::WriteMain(const HashMap<Endpoint, ModelValue>& given,
   RunSignature signature;
   signature.fetches = wanted;
   for (const auto& [at, value] : given) signature.feeds.push_back(at);
-  RefuseEffects(main, NeededNodes(main, signature));
+  RefuseEffects(main, NeededNodes(main, signature), NeededAsValues(main, given, wanted));
   return Write(main, given, wanted);
 }
 
-void ProgramWriter::RefuseEffects(const Function& function, const std::vector<bool>& runs) {
+void ProgramWriter::RefuseEffects(const Function& function, const std::vector<bool>& runs,
+                                  const std::vector<bool>& needed) {
   for (const Node& node : function.nodes) {
-    if (!runs[node.id] || !ChangesState(node) || model_.failed()) continue;
+    if (!runs[node.id] || model_.failed()) continue;
+    const bool changes = IsStructured(node.kind())
+                             ? !needed[node.id] && effects_.Of(node).Has(EffectSet::kWrite)
+                             : ChangesState(node);
+    if (!changes) continue;
     if (node.op != nullptr && node.op->traits.makes_variable) continue;
     where_ = Describe(node);
     model_.Fail(absl::UnimplementedError(
@@ -141,6 +147,7 @@ void ProgramWriter::WriteNode(const Function& function, const Node& node, Values
   for (int i = 0; i < node.num_outputs(); ++i) {
     ModelValue& output = outputs[i];
     AddInfo(shapes.at({node.id, i}), &output);
+    model_.Describe(output);
     values.emplace(Endpoint{node.id, i}, std::move(output));
   }
 }
@@ -168,7 +175,7 @@ ModelValues ProgramWriter::WriteOutputs(const Function& function, const Node& no
                        {inputs.begin() + 1, inputs.end()}, node);
     case OpKind::kWhile:
     case OpKind::kFor:
-      return WriteLoop(*this, node, inputs);
+      return WriteLoop(*this, function, node, inputs);
     case OpKind::kCall: {
       const std::vector<Callee> callees = CalleesOf(program_, node);
       const int selectors = NumSelectorInputs(node);
@@ -255,8 +262,10 @@ const Function* ProgramWriter::Enter(const FunctionRef& ref) {
     e_.Unsupported(absl::StrCat("the function '", ref.name, "' is generic"));
     return nullptr;
   }
-  std::vector<bool> runs = NeededNodes(*function, CallSignature(*function));
-  RefuseEffects(*function, runs);
+  std::vector<Endpoint> results;
+  for (const FunctionResult& result : function->results) results.push_back(result.value);
+  RefuseEffects(*function, NeededNodes(*function, CallSignature(*function)),
+                NeededAsValues(*function, {}, results));
   if (model_.failed()) return nullptr;
   inside_.push_back(function);
   return function;
@@ -293,18 +302,35 @@ ModelValues ProgramWriter::WriteBranches(const Node& node, const ModelValue& con
   for (int k = 0; k < 2; ++k) {
     model_.Open(absl::StrCat(node.name, k == 0 ? "/then" : "/else"));
     results[k] = k == 0 ? then() : otherwise();
-    model_.set_stem(node.name);
-    for (ModelValue& result : results[k]) {
-      if (result.kind == Kind::kSequence) result = e_.AsSequence(result);
-      if (result.handle == nullptr || result.kind == Kind::kSequence)
-        model_.AddOutput(result, false);
-    }
     graphs[k] = model_.Close();
     if (model_.failed()) return {};
   }
   if (results[0].size() != results[1].size()) {
     e_.Invalid("its branches have different numbers of results");
     return {};
+  }
+  // Of an optional that holds nothing the other branch says what it would hold.
+  for (size_t i = 0; i < results[0].size(); ++i) {
+    for (int k = 0; k < 2; ++k) {
+      ModelValue& mine = results[k][i];
+      const ModelValue& other = results[1 - k][i];
+      if (mine.kind != Kind::kOptional || other.kind != Kind::kOptional) continue;
+      if (mine.dtype != DType::kInvalid || !mine.name.empty()) continue;
+      mine.dtype = other.dtype;
+      mine.holds_list = other.holds_list;
+    }
+  }
+  for (int k = 0; k < 2; ++k) {
+    model_.Open(std::move(graphs[k]));
+    model_.set_stem(node.name);
+    for (ModelValue& result : results[k]) {
+      if (result.kind == Kind::kSequence) result = e_.AsSequence(result);
+      if (result.kind == Kind::kOptional) result = e_.AsOptional(result);
+      if (result.handle == nullptr || result.kind == Kind::kSequence)
+        model_.AddOutput(result, false);
+    }
+    graphs[k] = model_.Close();
+    if (model_.failed()) return {};
   }
   ModelValues made = results[0];
   std::vector<size_t> places;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/effects.h"
 #include "base/hash_map.h"
 #include "ir/calls.h"
 #include "ir/program.h"
@@ -15,8 +16,6 @@
 #include "onnx/write/op_writer.h"
 
 namespace gyre::onnx {
-
-using ModelValues = std::vector<ModelValue>;
 
 class ProgramWriter {
  public:
@@ -59,8 +58,10 @@ class ProgramWriter {
   using BranchFn = std::function<ModelValues()>;
   ModelValues WriteBranches(const Node& node, const ModelValue& condition, const BranchFn& then,
                             const BranchFn& otherwise);
-  // What a node that runs does to what outlives the run.
-  void RefuseEffects(const Function& function, const std::vector<bool>& runs);
+  // Fails where a node runs that changes what outlives the run. Of structured nodes that `needed`
+  // counts that is found out when their functions are written.
+  void RefuseEffects(const Function& function, const std::vector<bool>& runs,
+                     const std::vector<bool>& needed);
 
   const FunctionShapes& ShapesOf(const Function& function) const;
 
@@ -70,6 +71,7 @@ class ProgramWriter {
   ModelWriter& model_;
   Emitter e_;
   const std::set<std::string> recursive_;
+  const Effects effects_;
   std::vector<const Function*> inside_;
   std::map<std::string, std::string> initializers_;  // by variable
   std::string where_;
@@ -78,6 +80,7 @@ class ProgramWriter {
 // A While or For as a Loop: what iterations change is carried, the rest is seen from inside. A list
 // to which each iteration adds one element, and that nobody looks at meanwhile, is what the Loop
 // collects.
-ModelValues WriteLoop(ProgramWriter& writer, const Node& node, const ModelValues& inputs);
+ModelValues WriteLoop(ProgramWriter& writer, const Function& function, const Node& node,
+                      const ModelValues& inputs);
 
 }  // namespace gyre::onnx

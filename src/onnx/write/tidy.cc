@@ -60,18 +60,28 @@ void FindCopies(wire::GraphProto* graph, Renamed* renamed) {
   for (wire::NodeProto& node : kept) graph->add_node()->Swap(&node);
 }
 
+// Then what is said of values that are no more, or of outputs, goes.
 void Rename(const Renamed& renamed, wire::GraphProto* graph) {
   CheckStack();
+  Names made;
   const auto rename = [&](std::string* name) {
     if (const auto it = renamed.find(*name); it != renamed.end()) *name = it->second;
   };
   for (wire::NodeProto& node : *graph->mutable_node()) {
     for (std::string& input : *node.mutable_input()) rename(&input);
-    for (std::string& output : *node.mutable_output()) rename(&output);
+    for (std::string& output : *node.mutable_output()) {
+      if (renamed.count(output) == 0) made.insert(output);
+      rename(&output);
+    }
     for (wire::AttributeProto& attr : *node.mutable_attribute()) {
       if (attr.has_g()) Rename(renamed, attr.mutable_g());
     }
   }
+  google::protobuf::RepeatedPtrField<wire::ValueInfoProto> kept;
+  for (wire::ValueInfoProto& info : *graph->mutable_value_info()) {
+    if (made.count(info.name()) > 0) kept.Add()->Swap(&info);
+  }
+  graph->mutable_value_info()->Swap(&kept);
 }
 
 }  // namespace
