@@ -100,6 +100,7 @@ class Emitter {
   // A constant computed at once, where it is small.
   std::optional<ModelValue> Folded(absl::string_view onnx, const ModelValue& x,
                                    const ModelValue& y);
+  ModelValue Stacked(const ModelValue& sequence);
   ModelValue ComputedAs(const ModelValue& x, absl::string_view onnx);
 
   ModelWriter& model_;

@@ -165,25 +165,30 @@ void WriteTensorScatterSub(OpWriter& w) {
 void WriteTensorScatterMax(OpWriter& w) { OutScattered(w, w.in(0), "max", w.in(1), w.in(2)); }
 void WriteTensorScatterMin(OpWriter& w) { OutScattered(w, w.in(0), "min", w.in(1), w.in(2)); }
 
-double Highest(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat:
-      return std::numeric_limits<float>::max();
-    case DType::kDouble:
-      return std::numeric_limits<double>::max();
-    case DType::kInt32:
-      return std::numeric_limits<int32_t>::max();
-    default:
-      return 0;
-  }
+template <typename T>
+ModelValue Limit(bool highest) {
+  return Emitter::Known(Tensor::Scalar<T>(highest ? std::numeric_limits<T>::max()
+                                                  : std::numeric_limits<T>::lowest()));
 }
-double Lowest(DType dtype) {
-  return dtype == DType::kInt32 ? std::numeric_limits<int32_t>::min() : -Highest(dtype);
+ModelValue LimitOf(OpWriter& w, bool highest) {
+  switch (w.dtype(0)) {
+    case DType::kFloat:
+      return Limit<float>(highest);
+    case DType::kDouble:
+      return Limit<double>(highest);
+    case DType::kInt32:
+      return Limit<int32_t>(highest);
+    case DType::kInt64:
+      return Limit<int64_t>(highest);
+    default:
+      w.Unsupported(absl::StrCat("segments of ", DTypeName(w.dtype(0))));
+      return Emitter::I64(0);
+  }
 }
 
 // Rows of `data` put together by their numbers; those of negative numbers are left out: they go to
 // a row behind, which is cut off.
-void Segments(OpWriter& w, const char* reduction, double initial) {
+void Segments(OpWriter& w, const char* reduction, const ModelValue& initial) {
   const ModelValue data = w.in(0), count = w.AsInt64(w.in(2));
   const int width = w.Rank(w.in(1), "its segment_ids");
   const int rank = w.Rank(data);
@@ -197,18 +202,18 @@ void Segments(OpWriter& w, const char* reduction, double initial) {
       rank == width ? w.Flat(data) : w.Reshape(data, w.Concat({Emitter::I64s({-1}), inner}, 0));
   const ModelValue more = w.Unsqueeze(w.Add(count, Emitter::I64(1)), {0});
   const ModelValue shape = rank == width ? more : w.Concat({more, inner}, 0);
-  const ModelValue start = w.Fill(shape, w.Number(dtype, initial));
+  const ModelValue start = w.Fill(shape, w.Cast(initial, dtype));
   const ModelValue places = w.Where(w.Binary("Less", ids, Emitter::I64(0)), count, ids);
   const ModelValue all = w.Op("ScatterND", {start, w.Unsqueeze(places, {1}), w.Cast(rows, dtype)},
                               {TextAttr("reduction", reduction)}, dtype);
   const ModelValue kept = w.Slice(all, Emitter::I64s({0}), w.Unsqueeze(count, {0}), {0});
   w.out(0, w.Cast(kept, data.dtype));
 }
-void WriteUnsortedSegmentSum(OpWriter& w) { Segments(w, "add", 0); }
+void WriteUnsortedSegmentSum(OpWriter& w) { Segments(w, "add", w.Number(w.dtype(0), 0)); }
 // Nothing is what no element can be less, or more, than.
-void WriteUnsortedSegmentMin(OpWriter& w) { Segments(w, "min", Highest(w.dtype(0))); }
-void WriteUnsortedSegmentMax(OpWriter& w) { Segments(w, "max", Lowest(w.dtype(0))); }
-void WriteUnsortedSegmentProd(OpWriter& w) { Segments(w, "mul", 1); }
+void WriteUnsortedSegmentMin(OpWriter& w) { Segments(w, "min", LimitOf(w, true)); }
+void WriteUnsortedSegmentMax(OpWriter& w) { Segments(w, "max", LimitOf(w, false)); }
+void WriteUnsortedSegmentProd(OpWriter& w) { Segments(w, "mul", w.Number(w.dtype(0), 1)); }
 
 void WriteOneHot(OpWriter& w) {
   // What is not in [0, depth) has no place; ONNX counts negative ones from the end.

@@ -22,23 +22,23 @@ PartialShape ElementShape(const ModelValue& dims) {
   return PartialShape(Dims(known->begin(), known->end()));
 }
 
-ModelValue Reserved(OpWriter& w, const ModelValue& size, DType dtype, PartialShape shape) {
+ModelValue Reserved(OpWriter& w, const ModelValue& size, DType dtype, const ModelValue& dims) {
   ModelValue list;
   list.kind = Kind::kSequence;
   list.dtype = dtype;
-  list.shape = std::move(shape);
+  list.shape = ElementShape(dims);
   list.length = std::make_shared<const ModelValue>(w.AsInt64(size));
+  if (!list.shape.IsFullyKnown() && dims.rank() == 1)
+    list.dims = std::make_shared<const ModelValue>(w.AsInt64(dims));
   if (ElemOfDType(dtype) == 0) w.EmptySequence(dtype);  // says why there is none
   return list;
 }
 
 void WriteEmptyList(OpWriter& w) {
-  w.out(0, Reserved(w, Emitter::I64(0), w.attr<DType>("element_dtype", DType::kInvalid),
-                    ElementShape(w.in(0))));
+  w.out(0, Reserved(w, Emitter::I64(0), w.attr<DType>("element_dtype", DType::kInvalid), w.in(0)));
 }
 void WriteReserve(OpWriter& w) {
-  w.out(0, Reserved(w, w.in(1), w.attr<DType>("element_dtype", DType::kInvalid),
-                    ElementShape(w.in(0))));
+  w.out(0, Reserved(w, w.in(1), w.attr<DType>("element_dtype", DType::kInvalid), w.in(0)));
 }
 void WriteFromTensor(OpWriter& w) {
   if (w.in(0).kind != Kind::kTensor) return w.Unsupported("a list of lists");
@@ -54,11 +54,20 @@ ModelValue Shaped(OpWriter& w, int list, int dims) {
   return x;
 }
 
+// … and from what is known of the tensor of all of them.
+ModelValue ShapedAsRows(OpWriter& w, ModelValue list) {
+  if (!w.out_shape().has_rank() || w.out_shape().rank() == 0) return list;
+  const auto dims = w.out_shape().dims();
+  const auto both = list.shape.Intersect(PartialShape(Dims(dims.begin() + 1, dims.end())));
+  if (both.ok()) list.shape = *both;
+  return list;
+}
+
 ModelValue WithItem(OpWriter& w, const ModelValue& list, const ModelValue& index,
                     const ModelValue& item, bool may_grow) {
   const ModelValue sequence = w.AsSequence(list), at = w.AsInt64(index);
   ModelValue result = list;
-  result.rows = result.length = nullptr;
+  result.BecomeComputed("");
   if (item.has_rank()) result.shape = list.shape.Widen(item.shape);
   if (!may_grow) {
     ModelValue without = w.Op("SequenceErase", {sequence, at});
@@ -86,14 +95,14 @@ void WriteSetItem(OpWriter& w) {
   w.out(0, WithItem(w, w.list(0), w.in(1), w.in(2), w.Flag("resize_if_index_out_of_bounds")));
 }
 void WriteGetItem(OpWriter& w) { w.out(0, w.Item(Shaped(w, 0, 2), w.in(1))); }
-void WriteStack(OpWriter& w) { w.out(0, w.AsRows(Shaped(w, 0, 1))); }
+void WriteStack(OpWriter& w) { w.out(0, w.AsRows(ShapedAsRows(w, Shaped(w, 0, 1)))); }
 void WriteListLength(OpWriter& w) { w.out(0, w.Index(w.LengthOf(w.list(0)), DType::kInt32)); }
 
 void WritePushBack(OpWriter& w) {
   const ModelValue& list = w.list(0);
   if (w.in(1).kind != Kind::kTensor) return w.Unsupported("a list of lists");
   ModelValue result = list;
-  result.rows = result.length = nullptr;
+  result.BecomeComputed("");
   if (list.length != nullptr && Emitter::IntOf(*list.length) == 0) {
     result.name = w.Op("SequenceConstruct", {w.in(1)}).name;
   } else {
@@ -110,14 +119,33 @@ void WritePopBack(OpWriter& w) {
     return w.out(0, Emitter::ListOfRows(rest));
   }
   ModelValue rest = list;
-  rest.length = nullptr;
-  rest.name = w.Op("SequenceErase", {w.AsSequence(list), Emitter::I64(-1)}, {}, list.dtype).name;
+  rest.BecomeComputed(
+      w.Op("SequenceErase", {w.AsSequence(list), Emitter::I64(-1)}, {}, list.dtype).name);
   w.out(0, rest);
+}
+
+// Those of the first element, where there is one.
+ModelValue ElementDims(OpWriter& w, const ModelValue& list) {
+  if (list.dims != nullptr) return *list.dims;
+  if (list.rows != nullptr)
+    return w.Slice(w.ShapeOf(*list.rows), Emitter::I64s({1}), Emitter::I64s({kEnd}), {0});
+  if (list.length != nullptr) return Emitter::I64(-1);
+  const ModelValue is_there = w.Binary("Greater", w.LengthOf(list), Emitter::I64(0));
+  std::vector<int64_t> nothing(list.has_rank() ? list.rank() : 1, 0);
+  Attrs attrs;
+  for (const bool there : {true, false}) {
+    w.model().Open(there ? "first" : "none");
+    w.model().AddOutput(there ? w.ShapeOf(w.Item(list, Emitter::I64(0))) : Emitter::I64s(nothing),
+                        false);
+    attrs.push_back(GraphAttr(there ? "then_branch" : "else_branch", w.model().Close()));
+  }
+  const PartialShape vector(Dims{list.has_rank() ? list.rank() : -1});
+  return w.Op("If", {is_there}, std::move(attrs), DType::kInt64, vector);
 }
 
 void WriteElementShape(OpWriter& w) {
   const ModelValue& list = w.list(0);
-  if (!list.has_rank()) return w.out(0, w.Number(w.out_dtype(), -1));
+  if (!list.shape.IsFullyKnown()) return w.out(0, w.Index(ElementDims(w, list), w.out_dtype()));
   const auto dims = list.shape.dims();
   w.out(0, w.Cast(Emitter::I64s({dims.begin(), dims.end()}), w.out_dtype()));
 }
@@ -177,10 +205,12 @@ void WriteListScatter(OpWriter& w) {
         w.Add(w.Reduce("ReduceMax", w.AsInt64(indices), Emitter::None(), false), Emitter::I64(1));
     if (IsCount(indices)) return w.out(0, Emitter::ListOfRows(w.in(0)));
   }
-  w.out(0, Scattered(w, Reserved(w, size, w.dtype(0), ElementShape(w.in(2))), w.in(0), indices));
+  w.out(0, Scattered(w, Reserved(w, size, w.dtype(0), w.in(2)), w.in(0), indices));
 }
 void WriteScatterInto(OpWriter& w) { w.out(0, Scattered(w, w.list(0), w.in(1), w.in(2))); }
-void WriteListGather(OpWriter& w) { w.out(0, w.Gather(w.AsRows(Shaped(w, 0, 2)), w.in(1), 0)); }
+void WriteListGather(OpWriter& w) {
+  w.out(0, w.Gather(w.AsRows(ShapedAsRows(w, Shaped(w, 0, 2))), w.in(1), 0));
+}
 
 ModelValue Joined(OpWriter& w, const ModelValue& list) {
   return w.Op("ConcatFromSequence", {w.AsSequence(list)}, {IntAttr("axis", 0)}, list.dtype);
@@ -205,7 +235,8 @@ void WriteArray(OpWriter& w) {
   value.dtype = DType::kResource;
   value.handle = handle;
   w.out(0, value);
-  ModelValue flow = Reserved(w, w.in(0), handle->dtype, handle->shape);
+  ModelValue flow = Reserved(w, w.in(0), handle->dtype, Emitter::None());
+  flow.shape = handle->shape;
   flow.handle = handle;
   w.out(1, flow);
 }
@@ -217,7 +248,7 @@ void WriteArrayWrite(OpWriter& w) {
 }
 void WriteArrayRead(OpWriter& w) { w.out(0, w.Item(w.list(2), w.in(1))); }
 void WriteArrayGather(OpWriter& w) {
-  const ModelValue rows = w.AsRows(w.list(2));
+  const ModelValue rows = w.AsRows(ShapedAsRows(w, w.list(2)));
   w.out(0, w.Gather(rows, w.in(1), 0));
 }
 void WriteArrayScatter(OpWriter& w) { w.out(0, Scattered(w, w.list(3), w.in(2), w.in(1))); }

@@ -95,6 +95,11 @@ class LoopWriter {
     const Endpoint list{node_.id, static_cast<int>(i)};
     std::vector<Endpoint> pending = {list};
     for (size_t k = 0; k < pending.size(); ++k) {
+      const auto& fetched = w_.wanted_;
+      if (&function_ == &w_.program_.main() &&
+          std::find(fetched.begin(), fetched.end(), pending[k]) != fetched.end()) {
+        return false;
+      }
       for (const FunctionResult& result : function_.results) {
         if (result.value == pending[k]) return false;
       }
@@ -185,10 +190,7 @@ class LoopWriter {
   }
 
   ModelValue Input(const std::string& wanted, ModelValue like) {
-    like.name = model_.NewName(absl::StrCat(node_.name, "/", wanted));
-    like.constant = Tensor();
-    like.rows = like.length = nullptr;
-    like.counts = false;
+    like.BecomeComputed(model_.NewName(absl::StrCat(node_.name, "/", wanted)));
     model_.AddInput(like, false);
     return like;
   }
@@ -284,7 +286,7 @@ class LoopWriter {
                                                         results[i].dtype == variables[i].dtype
                                                   : results[i].kind == Kind::kTensor;
         if (!is_fine) e_.Unsupported(absl::StrCat("its variable ", i, " is not of one type"));
-        model_.AddOutput(results[i], false);
+        model_.AddOutput(results[i], way == Way::kCollected);
       }
     }
     return results;
@@ -323,11 +325,8 @@ class LoopWriter {
         made[i] = Collected(outputs[k], initial_[i], results[i]);
         continue;
       }
-      made[i].name = outputs[k].name;
+      made[i].BecomeComputed(outputs[k].name);
       made[i].shape = PartialShape();
-      made[i].constant = Tensor();
-      made[i].rows = made[i].length = nullptr;
-      made[i].counts = false;
     }
     return made;
   }

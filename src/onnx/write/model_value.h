@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gyre/core/dtype.h"
@@ -36,10 +37,20 @@ struct ModelValue {
   std::shared_ptr<const ModelValue> rows;
   // A list none of whose elements has been written: how many there are.
   std::shared_ptr<const ModelValue> length;
+  // … and the dimensions of each, where the model computes them.
+  std::shared_ptr<const ModelValue> dims;
   // A vector 0, 1, 2, …
   bool counts = false;
   // An optional: what it holds is a list.
   bool holds_list = false;
+
+  // Becomes what a node of the model makes, of which no more is known than its type.
+  void BecomeComputed(std::string by) {
+    name = std::move(by);
+    constant = Tensor();
+    rows = length = dims = nullptr;
+    counts = false;
+  }
 
   bool is_known() const { return constant.has_value(); }
   bool has_rank() const { return shape.has_rank(); }

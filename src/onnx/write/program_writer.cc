@@ -73,6 +73,7 @@ const FunctionShapes& ProgramWriter::ShapesOf(const Function& function) const {
 ModelValues ProgramWriter::WriteMain(const HashMap<Endpoint, ModelValue>& given,
                                      const std::vector<Endpoint>& wanted) {
   const Function& main = program_.main();
+  wanted_ = wanted;
   RunSignature signature;
   signature.fetches = wanted;
   for (const auto& [at, value] : given) signature.feeds.push_back(at);
@@ -347,9 +348,7 @@ ModelValues ProgramWriter::WriteBranches(const Node& node, const ModelValue& con
     places.push_back(i);
     dtypes.push_back(made[i].dtype);
     made[i].shape = made[i].shape.Widen(other.shape);
-    made[i].constant = Tensor();
-    made[i].rows = made[i].length = nullptr;
-    made[i].counts = false;
+    made[i].BecomeComputed("");
   }
   if (places.empty()) return made;
   Attrs attrs;

@@ -73,6 +73,7 @@ class ProgramWriter {
   const std::set<std::string> recursive_;
   const Effects effects_;
   std::vector<const Function*> inside_;
+  std::vector<Endpoint> wanted_;                     // of the main graph
   std::map<std::string, std::string> initializers_;  // by variable
   std::string where_;
 };
