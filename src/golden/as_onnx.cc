@@ -9,35 +9,25 @@
 #include "ops/registry.h"
 #include "session/names.h"
 #include "session/onnx_file.h"
-#include "session/variables.h"
 #include "tensor/io/file.h"
 
 namespace gyre::golden {
 namespace {
 
-std::map<std::string, Tensor> ValuesOfVariables(const Session& session) {
-  std::vector<std::string> names;
-  for (const auto& [name, variable] : ProgramVariables(session.program())) names.push_back(name);
-  std::map<std::string, Tensor> values;
-  const auto read = session.ReadVariables(names);
-  for (size_t i = 0; read.ok() && i < names.size(); ++i) values[names[i]] = (*read)[i];
-  return values;
-}
-
 absl::StatusOr<OnnxFile> Written(const Case& golden, const Step& step, const Session& session) {
+  if (step.fetches.empty()) return absl::UnimplementedError("nothing is fetched");
+  GYRE_ASSIGN_OR_RETURN(OnnxSource source, SourceOf(session, NamesOf(step.feeds), step.fetches));
   GYRE_ASSIGN_OR_RETURN(
-      RunSignature signature,
+      source.asked.signature,
       MainNames(session.program()).FindSignature(NamesOf(step.feeds), step.fetches, step.targets));
-  OnnxNames names;
-  names.variables = ValuesOfVariables(session);
-  for (size_t i = 0; i < step.feeds.size(); ++i) names.inputs.push_back(absl::StrCat("input_", i));
+  for (size_t i = 0; i < step.feeds.size(); ++i) source.inputs.push_back(absl::StrCat("input_", i));
   for (size_t i = 0; i < step.fetches.size(); ++i)
-    names.outputs.push_back(absl::StrCat("output_", i));
+    source.outputs.push_back(absl::StrCat("output_", i));
   if (IsOnnxName(golden.graph_path())) {
     GYRE_ASSIGN_OR_RETURN(const OnnxModel model, ImportOnnxFile(golden.graph_path(), Ops()));
-    for (const OnnxValue& input : model.inputs) names.input_types.push_back(input.type);
+    for (const OnnxValue& input : model.inputs) source.input_types.push_back(input.type);
   }
-  return ExportAsOnnx(MakeStaged(session.shared_program(), std::move(signature)), names);
+  return ExportAsOnnx(source);
 }
 
 absl::Status Keep(const std::string& folder, const OnnxFile& file, const Step& step) {

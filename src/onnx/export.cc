@@ -29,6 +29,11 @@ class Exporter {
   absl::StatusOr<onnx::wire::ModelProto*> Export() {
     ShapeOptions options;
     for (const OnnxPort& input : interface_.inputs) options.fed[input.at] = input.shape;
+    for (const auto& [at, value] : interface_.constants) {
+      options.fed[at] = PartialShape(value.shape());
+      ModelValue& known = given_[at] = onnx::Emitter::Known(value);
+      known.wanted_name = program_.main().node(at.node).name;
+    }
     GYRE_ASSIGN_OR_RETURN(const ShapeTable shapes, InferShapes(program_, options));
     for (const OnnxPort& input : interface_.inputs) GYRE_RETURN_IF_ERROR(AddInput(input));
     std::vector<std::string> names;
@@ -78,7 +83,7 @@ class Exporter {
                                                    DTypeName(value.dtype), ", which ONNX lacks"));
     }
     value.name = model_.NewName(input.name);
-    model_.AddInput(value, true);
+    model_.AddInput(value);
     given_.emplace(input.at, std::move(value));
     return model_.status();
   }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -26,6 +27,8 @@ struct OnnxInterface {
   std::vector<OnnxPort> outputs;
   // What variables hold, by the names that sessions know them by: initializers of these names.
   std::map<std::string, Tensor> variables;
+  // Other values of the main graph that are known.
+  std::vector<std::pair<Endpoint, Tensor>> constants;
 };
 
 struct OnnxFile {

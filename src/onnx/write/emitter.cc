@@ -496,7 +496,8 @@ ModelValue Emitter::Reduce(absl::string_view onnx, const ModelValue& x, const Mo
     Unsupported(absl::StrCat("ONNX has no ", onnx, " of ", DTypeName(x.dtype)));
   const DType dtype = is_narrow ? DType::kInt32 : is_wide && adds ? DType::kInt64 : x.dtype;
   std::vector<ModelValue> inputs = {Cast(x, dtype)};
-  if (axes.dtype != DType::kInvalid) inputs.push_back(AsInt64(axes));
+  if (axes.dtype != DType::kInvalid)
+    inputs.push_back(axes.rank() == 1 ? AsInt64(axes) : Flat(AsInt64(axes)));
   // No axes are none, not all.
   Attrs attrs = {IntAttr("keepdims", keep_dims ? 1 : 0)};
   if (inputs.size() > 1) attrs.push_back(IntAttr("noop_with_empty_axes", 1));

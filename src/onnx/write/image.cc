@@ -54,10 +54,36 @@ std::vector<int64_t> OrOnes(std::vector<int64_t> values, int count) {
   return values;
 }
 
-Attrs WindowAttrs(OpWriter& w, const Layout& layout) {
+// What SAME pads before and behind, where sizes are known: some runtimes know it without dilations
+// alone. Empty: not known.
+std::vector<int64_t> SamePads(const Layout& layout, const PartialShape& x,
+                              const std::vector<int64_t>& kernel,
+                              const std::vector<int64_t>& strides,
+                              const std::vector<int64_t>& dilations) {
+  std::vector<int64_t> before, behind;
+  if (!x.has_rank() || x.rank() != layout.axes + 2 || kernel.empty()) return {};
+  for (int d = 0; d < layout.axes; ++d) {
+    const int64_t size = x.dim(d + (layout.is_last ? 1 : 2));
+    if (size < 0 || kernel[d] < 1 || strides[d] < 1) return {};
+    const int64_t windows = (size + strides[d] - 1) / strides[d];
+    const int64_t extent = dilations[d] * (kernel[d] - 1) + 1;
+    const int64_t all = std::max<int64_t>((windows - 1) * strides[d] + extent - size, 0);
+    before.push_back(all / 2);
+    behind.push_back(all - all / 2);
+  }
+  before.insert(before.end(), behind.begin(), behind.end());
+  return before;
+}
+
+Attrs WindowAttrs(OpWriter& w, const Layout& layout, const std::vector<int64_t>& kernel = {}) {
   Attrs attrs = {IntsAttr("strides", OrOnes(layout.Of(w.IntsOfAttr("strides")), layout.axes))};
   const std::string padding = w.TextOfAttr("padding");
-  if (padding == "SAME") {
+  const std::vector<int64_t> known = SamePads(
+      layout, w.in(0).shape, kernel, OrOnes(layout.Of(w.IntsOfAttr("strides")), layout.axes),
+      OrOnes(layout.Of(w.IntsOfAttr("dilations")), layout.axes));
+  if (padding == "SAME" && !known.empty()) {
+    attrs.push_back(IntsAttr("pads", known));
+  } else if (padding == "SAME") {
     attrs.push_back(TextAttr("auto_pad", "SAME_UPPER"));
   } else if (padding == "EXPLICIT") {
     const std::vector<int64_t> all = w.IntsOfAttr("explicit_paddings");
@@ -75,10 +101,17 @@ Attrs WindowAttrs(OpWriter& w, const Layout& layout) {
   return attrs;
 }
 
+// The first sizes of a filter; empty where its rank is another.
+std::vector<int64_t> KernelOf(const ModelValue& filter, int axes) {
+  if (filter.rank() != axes + 2) return {};
+  const auto dims = filter.shape.dims();
+  return {dims.begin(), dims.begin() + axes};
+}
+
 template <int kAxes>
 void WriteConv(OpWriter& w) {
   const Layout layout = ReadLayout(w, kAxes);
-  Attrs attrs = WindowAttrs(w, layout);
+  Attrs attrs = WindowAttrs(w, layout, KernelOf(w.in(1), kAxes));
   attrs.push_back(IntsAttr("dilations", OrOnes(layout.Of(w.IntsOfAttr("dilations")), kAxes)));
   const ModelValue x = ChannelsFirst(w, w.in(0), layout), &filter = w.in(1);
   if (filter.rank() == kAxes + 2 && x.rank() == kAxes + 2 && x.shape.dim(1) > 0 &&
@@ -92,7 +125,7 @@ void WriteConv(OpWriter& w) {
 // [rows, columns, channels, multiplier] is [channels * multiplier, 1, rows, columns].
 void WriteDepthwise(OpWriter& w) {
   const Layout layout = ReadLayout(w, 2);
-  Attrs attrs = WindowAttrs(w, layout);
+  Attrs attrs = WindowAttrs(w, layout, KernelOf(w.in(1), 2));
   attrs.push_back(IntsAttr("dilations", OrOnes(layout.Of(w.IntsOfAttr("dilations")), 2)));
   const ModelValue x = ChannelsFirst(w, w.in(0), layout), &filter = w.in(1);
   const auto shape = filter.shape.ToShape();

@@ -82,7 +82,7 @@ ModelValue Emitter::AsSequence(const ModelValue& list) {
     go.shape = PartialShape::Scalar();
     grown = list;
     grown.BecomeComputed(model_.NewName("grown"));
-    for (const ModelValue& input : {number, go, grown}) model_.AddInput(input, false);
+    for (const ModelValue& input : {number, go, grown}) model_.AddInput(input);
     const ModelValue item = Fill(wanted, zero);
     ModelValue next = Op("SequenceInsert", {grown, item}, {}, list.dtype);
     next.kind = Kind::kSequence;
@@ -169,7 +169,7 @@ ModelValue Emitter::Mapped(const ModelValues& lists,
     element.name = model_.NewName("element");
     element.dtype = list.dtype;
     element.shape = list.shape;
-    model_.AddInput(element, false);
+    model_.AddInput(element);
     elements.push_back(std::move(element));
   }
   const ModelValue made = body(elements);

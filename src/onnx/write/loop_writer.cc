@@ -191,7 +191,7 @@ class LoopWriter {
 
   ModelValue Input(const std::string& wanted, ModelValue like) {
     like.BecomeComputed(model_.NewName(absl::StrCat(node_.name, "/", wanted)));
-    model_.AddInput(like, false);
+    model_.AddInput(like);
     return like;
   }
 

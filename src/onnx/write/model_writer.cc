@@ -200,10 +200,10 @@ void ModelWriter::Describe(const ModelValue& value) {
   WriteType(value, true, info.mutable_type());
 }
 
-void ModelWriter::AddInput(const ModelValue& value, bool with_shape) {
+void ModelWriter::AddInput(const ModelValue& value) {
   wire::ValueInfoProto& info = *graph().add_input();
   info.set_name(value.name);
-  WriteType(value, with_shape, info.mutable_type());
+  WriteType(value, true, info.mutable_type());
 }
 
 }  // namespace gyre::onnx

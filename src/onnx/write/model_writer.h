@@ -64,7 +64,7 @@ class ModelWriter {
   // The value by a name that a node of the graph gives it: an output must be such a one, of its
   // own.
   void AddOutput(const ModelValue& value, bool with_shape, const std::string& name = "");
-  void AddInput(const ModelValue& value, bool with_shape);
+  void AddInput(const ModelValue& value);
 
   // Says the rank of a value that a node of this graph makes, for who reads the model.
   void Describe(const ModelValue& value);

@@ -65,7 +65,7 @@ void WriteCumprod(OpWriter& w) {
   for (ModelValue* input : {&product, &row}) {
     input->name = w.model().NewName("row");
     input->dtype = x.dtype;
-    w.model().AddInput(*input, false);
+    w.model().AddInput(*input);
   }
   const ModelValue next = w.Mul(product, row);
   w.model().AddOutput(next, false);

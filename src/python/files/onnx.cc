@@ -2,13 +2,17 @@
 #include <memory>
 #include <string>
 
+#include "eager/variable_store.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
+#include "ops/state/resource.h"
 #include "python/dtype.h"
 #include "python/execute.h"
 #include "python/files/import_graph.h"
+#include "python/graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
+#include "session/onnx_file.h"
 
 namespace gyre::python {
 namespace {
@@ -50,6 +54,45 @@ nb::list Initializers(const PyOnnxModel& self) {
   return result;
 }
 
+Endpoint EndpointIn(GraphCore& graph, nb::handle tensor) {
+  const Value value = ValueIn(graph, tensor);
+  return {value.node(), value.slot()};
+}
+
+// [(name, tensor)]: values of the graph, and what they are called in the model. Variables have
+// their values of now, and what the graph has captured is constant.
+void SaveOnnx(nb::handle graph_object, nb::handle inputs, nb::handle outputs, nb::handle path) {
+  GraphCore& graph = *ToGraph(graph_object);
+  const std::string where(TextOf(path, "a path"));
+  OnnxSource source;
+  RunSignature signature;
+  for (const nb::handle input : nb::iter(inputs)) {
+    source.inputs.emplace_back(TextOf(input[0], "a name"));
+    signature.feeds.push_back(EndpointIn(graph, input[1]));
+  }
+  for (const nb::handle output : nb::iter(outputs)) {
+    source.outputs.emplace_back(TextOf(output[0], "a name"));
+    signature.fetches.push_back(EndpointIn(graph, output[1]));
+  }
+  for (const GraphCore::CapturedTensor& captured : graph.captures()) {
+    source.constants.emplace_back(Endpoint{captured.inner.node(), captured.inner.slot()},
+                                  RequireEager(captured.outer, "what the function uses"));
+  }
+  std::shared_ptr<const Program> program = graph.graph().program();
+  for (const GraphCore::CapturedTensor& variable : graph.variables()) {
+    const ResourceName name(program->main().node(variable.inner.node()));
+    source.variables[name.name] =
+        eager::ValueBehind(RequireEager(variable.outer, "the handle of a variable"));
+  }
+  source.asked = MakeStaged(std::move(program), std::move(signature));
+  absl::Status status;
+  {
+    const nb::gil_scoped_release release;
+    status = SaveAsOnnx(source, where);
+  }
+  Check(status);
+}
+
 }  // namespace
 
 void BindOnnx(nb::module_& m) {
@@ -64,6 +107,8 @@ void BindOnnx(nb::module_& m) {
           },
           nb::arg("outputs"), nb::arg("inputs"));
   m.def("load_onnx", &LoadOnnx, nb::arg("path"));
+  m.def("save_onnx", &SaveOnnx, nb::arg("graph"), nb::arg("inputs"), nb::arg("outputs"),
+        nb::arg("path"), "Writes values of a graph as a model of ONNX.");
 }
 
 }  // namespace gyre::python
