@@ -22,11 +22,16 @@ struct OnnxPort {
   OnnxType type;
 };
 
+struct OnnxVariable {
+  Tensor value;
+  std::string initializer = {};  // its name in the model; empty: that of the variable
+};
+
 struct OnnxInterface {
   std::vector<OnnxPort> inputs;
   std::vector<OnnxPort> outputs;
-  // What variables hold, by the names that sessions know them by: initializers of these names.
-  std::map<std::string, Tensor> variables;
+  // By the names that sessions know them by.
+  std::map<std::string, OnnxVariable> variables;
   // Other values of the main graph that are known.
   std::vector<std::pair<Endpoint, Tensor>> constants;
 };

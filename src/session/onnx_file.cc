@@ -71,6 +71,12 @@ absl::StatusOr<Staged> Prepared(const Staged& asked) {
 
 }  // namespace
 
+OnnxSource SourceOf(std::shared_ptr<const Program> program, RunSignature signature) {
+  OnnxSource source;
+  source.asked = MakeStaged(std::move(program), std::move(signature));
+  return source;
+}
+
 OnnxSource SourceOf(const OnnxModel& model) {
   OnnxSource source;
   RunSignature signature;
@@ -102,7 +108,7 @@ absl::StatusOr<OnnxSource> SourceOf(const Session& session, const std::vector<st
   std::vector<std::string> names;
   for (const auto& [name, variable] : ProgramVariables(session.program())) names.push_back(name);
   GYRE_ASSIGN_OR_RETURN(const std::vector<Tensor> values, session.ReadVariables(names));
-  for (size_t i = 0; i < names.size(); ++i) source.variables[names[i]] = values[i];
+  for (size_t i = 0; i < names.size(); ++i) source.variables[names[i]] = {values[i]};
   return source;
 }
 

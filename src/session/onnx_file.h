@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +24,13 @@ struct OnnxSource {
   std::vector<std::string> inputs, outputs;
   // What inputs are where their dtype does not tell; empty: tensors.
   std::vector<OnnxType> input_types;
-  // What variables hold, by the names of Session::Variables.
-  std::map<std::string, Tensor> variables;
+  std::map<std::string, OnnxVariable> variables;  // by the names of Session::Variables
   // Values of the main graph that are known beforehand.
   std::vector<std::pair<Endpoint, Tensor>> constants;
 };
 
+GYRE_INTERNAL_EXPORT OnnxSource SourceOf(std::shared_ptr<const Program> program,
+                                         RunSignature signature);
 // A model that has been read, to be written again.
 OnnxSource SourceOf(const OnnxModel& model);
 // What a session runs, with the values that variables have now. Without feeds: all placeholders

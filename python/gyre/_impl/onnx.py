@@ -43,7 +43,7 @@ def save(obj, path, input_signature=None) -> None:
         if isinstance(obj, OnnxModel):
             specs = obj.inputs
             inputs = _placeholders(specs)
-            results = obj._import(inputs)
+            results, variables = obj._import(inputs), obj.variables
         else:
             if not callable(obj):
                 raise TypeError(f"a {type(obj).__name__} is no function")
@@ -55,8 +55,12 @@ def save(obj, path, input_signature=None) -> None:
             concrete = concrete_of(obj, "what is saved")
             inputs = _placeholders(inputs_of(concrete, "what is saved", "a model of ONNX"))
             results = concrete.run_in_graph(list(inputs.values()), list(concrete.captured_inputs))
+            variables = concrete.variables
         outputs = named_outputs(results, "what is saved", "a model of ONNX")
-        _gyre.save_onnx(graph, list(inputs.items()), list(outputs.items()), os.fspath(path))
+        named = [(variable.name.removesuffix(":0"), variable.handle) for variable in variables]
+        _gyre.save_onnx(
+            graph, list(inputs.items()), list(outputs.items()), named, os.fspath(path)
+        )
 
 
 def _placeholders(specs) -> dict:

@@ -221,9 +221,9 @@ void WriteLrn(OpWriter& w) {
                      layout));
 }
 
+template <bool is_linear>
 void WriteResize(OpWriter& w) {
   const Layout layout;
-  const bool is_linear = w.node().op_name == "ResizeBilinear";
   const bool aligns = w.Flag("align_corners"), centers = w.Flag("half_pixel_centers");
   ModelValue x = ChannelsFirst(w, w.in(0), layout);
   if (is_linear) x = w.Cast(x, DType::kFloat);
@@ -257,8 +257,8 @@ void AddImageWriters(WriteTable& t) {
   t.Add("LRN", WriteLrn);
   t.Add("MaxPool", WritePool<2, kMaxPool>);
   t.Add("MaxPool3D", WritePool<3, kMaxPool>);
-  t.Add("ResizeBilinear", WriteResize);
-  t.Add("ResizeNearestNeighbor", WriteResize);
+  t.Add("ResizeBilinear", WriteResize<true>);
+  t.Add("ResizeNearestNeighbor", WriteResize<false>);
 }
 
 }  // namespace gyre::onnx

@@ -294,28 +294,28 @@ void AddListWriters(WriteTable& t) {
   t.Add("OptionalNone", WriteNone);
   t.AddForAll("TensorArrayCloseV3", WriteNothing);
   t.AddForAll("TensorArrayConcatV3", WriteArrayConcat);
-  t.AddForAll("TensorArrayGatherV3", WriteArrayGather);
+  t.AddForAll("TensorArrayGatherV3", WriteArrayGather, LoopPart::kStacks);
   t.AddForAll("TensorArrayReadV3", WriteArrayRead);
   t.AddForAll("TensorArrayScatterV3", WriteArrayScatter);
-  t.AddForAll("TensorArraySizeV3", WriteArraySize);
+  t.AddForAll("TensorArraySizeV3", WriteArraySize, LoopPart::kStacks);
   t.AddForAll("TensorArraySplitV3", WriteArraySplit);
   t.AddForAll("TensorArrayV3", WriteArray);
-  t.AddForAll("TensorArrayWriteV3", WriteArrayWrite);
+  t.AddForAll("TensorArrayWriteV3", WriteArrayWrite, LoopPart::kWrites);
   t.AddForAll("TensorListConcatV2", WriteListConcat);
   t.AddForAll("TensorListElementShape", WriteElementShape);
   t.AddForAll("TensorListFromTensor", WriteFromTensor);
   t.AddForAll("TensorListGather", WriteListGather);
   t.AddForAll("TensorListGetItem", WriteGetItem);
-  t.AddForAll("TensorListLength", WriteListLength);
+  t.AddForAll("TensorListLength", WriteListLength, LoopPart::kStacks);
   t.AddForAll("TensorListPopBack", WritePopBack);
-  t.AddForAll("TensorListPushBack", WritePushBack);
+  t.AddForAll("TensorListPushBack", WritePushBack, LoopPart::kAppends);
   t.Add("TensorListReserve", WriteReserve);
   t.AddForAll("TensorListResize", WriteResize);
   t.AddForAll("TensorListScatterIntoExistingList", WriteScatterInto);
   t.AddForAll("TensorListScatterV2", WriteListScatter);
-  t.AddForAll("TensorListSetItem", WriteSetItem);
+  t.AddForAll("TensorListSetItem", WriteSetItem, LoopPart::kSets);
   t.AddForAll("TensorListSplit", WriteListSplit);
-  t.AddForAll("TensorListStack", WriteStack);
+  t.AddForAll("TensorListStack", WriteStack, LoopPart::kStacks);
 }
 
 }  // namespace gyre::onnx

@@ -79,14 +79,18 @@ class LoopWriter {
     };
     if (Uses(*body_, arg) != 1 || (cond_ != nullptr && Uses(*cond_, cond_->arg_nodes[i]) > 0))
       return false;
-    if (node.op_name == "TensorListPushBack" && is_list(0)) {
-      *item = node.inputs[1];
-      return Emitter::IntOf(*list.length) == 0 && AreAlike(i, *item);
+    switch (LoopPartOf(node)) {
+      case LoopPart::kAppends:
+        *item = node.inputs[1];
+        return is_list(0) && Emitter::IntOf(*list.length) == 0 && AreAlike(i, *item);
+      case LoopPart::kSets:
+      case LoopPart::kWrites:
+        *item = node.inputs[2];
+        return is_list(LoopPartOf(node) == LoopPart::kSets ? 0 : 3) &&
+               CountsIterations(node.inputs[1]) && ItemRank(*item) >= 0 && AreAlike(i, *item);
+      default:
+        return false;
     }
-    const bool is_write = node.op_name == "TensorArrayWriteV3";
-    if (is_write ? !is_list(3) : node.op_name != "TensorListSetItem" || !is_list(0)) return false;
-    *item = node.inputs[2];
-    return CountsIterations(node.inputs[1]) && ItemRank(*item) >= 0 && AreAlike(i, *item);
   }
 
   // Whether the elements have one shape: it is known, or the list is only stacked.
@@ -108,8 +112,7 @@ class LoopWriter {
           continue;
         if (user.kind() == OpKind::kIdentity) {
           pending.push_back({user.id, 0});
-        } else if (user.op_name != "TensorListStack" && user.op_name != "TensorArrayGatherV3" &&
-                   user.op_name != "TensorListLength" && user.op_name != "TensorArraySizeV3") {
+        } else if (LoopPartOf(user) != LoopPart::kStacks) {
           return false;
         }
       }
@@ -131,7 +134,7 @@ class LoopWriter {
     const size_t variable = arg - counters_;
     if (Emitter::IntOf(initial_[variable]) != 0) return false;
     const Node& next = body_->node(PastIdentities(*body_, body_->results[variable].value).node);
-    if ((next.op_name != "AddV2" && next.op_name != "Add") || next.inputs.size() != 2) return false;
+    if (next.role() != Role::kSum || next.inputs.size() != 2) return false;
     for (int k = 0; k < 2; ++k) {
       const Tensor* const step =
           ConstantValue(body_->node(PastIdentities(*body_, next.inputs[1 - k]).node));
@@ -150,9 +153,9 @@ class LoopWriter {
   }
   bool Reaches(Endpoint condition, const ModelValue& length) const {
     const Node& node = cond_->node(PastIdentities(*cond_, condition).node);
-    if (node.op_name == "LogicalAnd")
+    if (LoopPartOf(node) == LoopPart::kBoth)
       return Reaches(node.inputs[0], length) && Reaches(node.inputs[1], length);
-    if (node.op_name != "Less") return false;
+    if (LoopPartOf(node) != LoopPart::kCompares) return false;
     const int counter = ArgumentOf(*cond_, node.inputs[0]);
     if (counter < 0 || !CountsIterations({body_->arg_nodes[counter], 0})) return false;
     const Endpoint limit = PastIdentities(*cond_, node.inputs[1]);

@@ -18,6 +18,8 @@ const WriteTable& Table() {
   static const WriteTable* const kTable = [] {
     auto* const table = new WriteTable();
     for (const Pair& pair : Pairs()) table->Add(pair.gyre, WritePair);
+    table->Add("Less", WritePair, LoopPart::kCompares);
+    table->Add("LogicalAnd", WritePair, LoopPart::kBoth);
     AddMathWriters(*table);
     AddShapeWriters(*table);
     AddIndexWriters(*table);
@@ -43,6 +45,11 @@ const ModelValue& OpWriter::list(int i) {
 const WriteRule* FindWriteRule(const std::string& op) {
   const auto it = Table().rules().find(op);
   return it == Table().rules().end() ? nullptr : &it->second;
+}
+
+LoopPart LoopPartOf(const Node& node) {
+  const WriteRule* const rule = FindWriteRule(node.op_name);
+  return rule == nullptr ? LoopPart::kOther : rule->part;
 }
 
 std::vector<std::string> WrittenOps() {

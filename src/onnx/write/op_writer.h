@@ -61,16 +61,32 @@ class OpWriter : public Emitter {
 
 using WriteFn = void (*)(OpWriter&);
 
+// What loops look at: whether they fill a list, and how often they run.
+enum class LoopPart : uint8_t {
+  kOther,
+  kAppends,   // to the list that input 0 is, input 1
+  kSets,      // in the list that input 0 is, at input 1, input 2
+  kWrites,    // to the array whose flow is input 3, at input 1, input 2
+  kStacks,    // asks for elements of one shape, or for none
+  kCompares,  // whether input 0 is less than input 1
+  kBoth,      // whether both conditions hold
+};
+
 struct WriteRule {
   WriteFn write = nullptr;
   bool takes_others = false;  // inputs that are no tensors: lists, optionals, handles
+  LoopPart part = LoopPart::kOther;
 };
 
 // The ops of Gyre that are written: made when it is first asked for; any thread.
 class WriteTable {
  public:
-  void Add(const std::string& op, WriteFn write) { rules_[op] = {write, false}; }
-  void AddForAll(const std::string& op, WriteFn write) { rules_[op] = {write, true}; }
+  void Add(const std::string& op, WriteFn write, LoopPart part = LoopPart::kOther) {
+    rules_[op] = {write, false, part};
+  }
+  void AddForAll(const std::string& op, WriteFn write, LoopPart part = LoopPart::kOther) {
+    rules_[op] = {write, true, part};
+  }
   const HashMap<std::string, WriteRule>& rules() const { return rules_; }
 
  private:
@@ -79,6 +95,7 @@ class WriteTable {
 
 // Null for an op that has no form in ONNX.
 const WriteRule* FindWriteRule(const std::string& op);
+LoopPart LoopPartOf(const Node& node);
 std::vector<std::string> WrittenOps();
 
 // The families.

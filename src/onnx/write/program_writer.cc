@@ -156,6 +156,12 @@ void ProgramWriter::WriteNode(const Function& function, const Node& node, Values
 ModelValues ProgramWriter::WriteOutputs(const Function& function, const Node& node,
                                         const ModelValues& inputs) {
   const FunctionShapes& shapes = ShapesOf(function);
+  if (IsLoop(node.kind())) return WriteLoop(*this, function, node, inputs);
+  if (IsConditional(node.kind())) {
+    if (SelectorOf(node) == Selector::kPredicate) return WriteIf(node, inputs);
+    return WriteCase(CalleesOf(program_, node), 0, e_.AsInt64(inputs[0]),
+                     {inputs.begin() + 1, inputs.end()}, node);
+  }
   switch (node.kind()) {
     case OpKind::kConst: {
       const Tensor* const constant = node.attrs.Get<Tensor>("value");
@@ -169,14 +175,6 @@ ModelValues ProgramWriter::WriteOutputs(const Function& function, const Node& no
     case OpKind::kPlaceholder:
       e_.Invalid("it is none of the inputs: name it among them");
       return {};
-    case OpKind::kIf:
-      return WriteIf(node, inputs);
-    case OpKind::kCase:
-      return WriteCase(CalleesOf(program_, node), 0, e_.AsInt64(inputs[0]),
-                       {inputs.begin() + 1, inputs.end()}, node);
-    case OpKind::kWhile:
-    case OpKind::kFor:
-      return WriteLoop(*this, function, node, inputs);
     case OpKind::kCall: {
       const std::vector<Callee> callees = CalleesOf(program_, node);
       const int selectors = NumSelectorInputs(node);
@@ -225,12 +223,17 @@ ModelValues ProgramWriter::WriteVariable(const Node& node) {
   handle->name = name;
   handle->dtype = node.attrs.GetOr<DType>("dtype", DType::kInvalid);
   handle->shape = node.attrs.GetOr<PartialShape>("shape", PartialShape());
-  if (const auto it = variables_.find(name); it != variables_.end() && it->second.has_value()) {
+  const auto it = variables_.find(name);
+  if (it != variables_.end() && it->second.value.has_value()) {
+    const OnnxVariable& variable = it->second;
     std::string& initializer = initializers_[name];
-    if (initializer.empty()) initializer = model_.AddInitializer(name, it->second);
+    if (initializer.empty()) {
+      initializer = model_.AddInitializer(
+          variable.initializer.empty() ? name : variable.initializer, variable.value);
+    }
     handle->initializer = initializer;
-    handle->dtype = it->second.dtype();
-    handle->shape = PartialShape(it->second.shape());
+    handle->dtype = variable.value.dtype();
+    handle->shape = PartialShape(variable.value.shape());
   }
   ModelValue value;
   value.dtype = node.signature.outputs[0].dtype;

@@ -13,14 +13,14 @@
 #include "ir/calls.h"
 #include "ir/program.h"
 #include "ir/shape_inference.h"
+#include "onnx/export.h"
 #include "onnx/write/op_writer.h"
 
 namespace gyre::onnx {
 
 class ProgramWriter {
  public:
-  // What variables hold, by name.
-  using Variables = std::map<std::string, Tensor>;
+  using Variables = std::map<std::string, OnnxVariable>;
 
   // All of these must outlive it.
   ProgramWriter(const Program& program, const ShapeTable& shapes, const Variables& variables,

@@ -166,17 +166,18 @@ void WriteRange(OpWriter& w) {
   w.out(0, result);
 }
 
-void WriteDepthToSpace(OpWriter& w) {
+template <const char* kOp>
+void WriteBlocks(OpWriter& w) {
   const std::string format = w.TextOfAttr("data_format");
   if (format != "NHWC" && format != "NCHW") return w.Unsupported("the layout " + format);
   const bool is_last = format == "NHWC";
-  const bool to_depth = w.node().op_name == "SpaceToDepth";
   ModelValue x = w.in(0);
   if (is_last) x = w.Transpose(x, {0, 3, 1, 2});
-  x = w.Op(to_depth ? "SpaceToDepth" : "DepthToSpace", {x},
-           {IntAttr("blocksize", w.IntOfAttr("block_size"))});
+  x = w.Op(kOp, {x}, {IntAttr("blocksize", w.IntOfAttr("block_size"))});
   w.out(0, is_last ? w.Transpose(x, {0, 2, 3, 1}) : x);
 }
+
+constexpr char kDepthToSpace[] = "DepthToSpace", kSpaceToDepth[] = "SpaceToDepth";
 
 // The sizes of all before, along one axis.
 void WriteConcatOffset(OpWriter& w) {
@@ -236,7 +237,7 @@ void AddShapeWriters(WriteTable& t) {
   t.Add("BroadcastTo", WriteBroadcastTo);
   t.Add("ConcatOffset", WriteConcatOffset);
   t.Add("ConcatV2", WriteConcatV2);
-  t.Add("DepthToSpace", WriteDepthToSpace);
+  t.Add("DepthToSpace", WriteBlocks<kDepthToSpace>);
   t.Add("ExpandDims", WriteExpandDims);
   t.Add("Fill", WriteFill);
   t.Add("MatrixBandPart", WriteMatrixBandPart);
@@ -252,7 +253,7 @@ void AddShapeWriters(WriteTable& t) {
   t.Add("Shape", WriteShape);
   t.Add("ShapeN", WriteShape);
   t.Add("Size", WriteSize);
-  t.Add("SpaceToDepth", WriteDepthToSpace);
+  t.Add("SpaceToDepth", WriteBlocks<kSpaceToDepth>);
   t.Add("Split", WriteSplit);
   t.Add("SplitV", WriteSplitV);
   t.Add("Squeeze", WriteSqueeze);
