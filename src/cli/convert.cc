@@ -7,7 +7,7 @@
 #include "ops/registry.h"
 #include "saved_model/graph_or_model.h"
 #include "saved_model/signature_onnx.h"
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 #include "session/program_file.h"
 
 namespace gyre::cli {

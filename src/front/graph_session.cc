@@ -7,7 +7,7 @@
 #include "front/graph_state.h"
 #include "gyre/graph.h"
 #include "ir/program.h"
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre {
 

@@ -5,7 +5,7 @@
 #include "front/error.h"
 #include "saved_model/graph_or_model.h"
 #include "saved_model/signature_onnx.h"
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre {
 

@@ -8,7 +8,7 @@
 #include "onnx/value_file.h"
 #include "ops/registry.h"
 #include "session/names.h"
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 #include "tensor/io/file.h"
 
 namespace gyre::golden {

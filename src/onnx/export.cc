@@ -51,7 +51,7 @@ class Exporter {
       if (model_.failed())
         return Annotate(model_.status(), absl::StrCat("output '", interface_.outputs[i].name, "'"));
     }
-    onnx::Tidy(proto_.mutable_graph());
+    model_.Finish();
     return &proto_;
   }
 

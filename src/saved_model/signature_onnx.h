@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "gyre/core/saved_model.h"
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre {
 

@@ -142,7 +142,29 @@ std::string ModelWriter::NameOf(const ModelValue& value) {
   key.append(static_cast<const char*>(tensor.raw_data()), tensor.bytes());
   const auto it = small_.find(key);
   if (it != small_.end()) return it->second;
-  return small_[key] = AddInitializer(wanted, tensor);
+  const bool is_number = IsFloating(tensor.dtype()) && tensor.num_elements() == 1;
+  return small_[key] = is_number ? AddConstant(wanted, tensor) : AddInitializer(wanted, tensor);
+}
+
+std::string ModelWriter::AddConstant(absl::string_view wanted, const Tensor& value) {
+  wire::NodeProto& node = constants_.emplace_back();
+  node.set_op_type("Constant");
+  node.set_name(NewName(wanted));
+  node.add_output(node.name());
+  wire::AttributeProto& attr = *node.add_attribute();
+  attr = Attr("value", wire::AttributeProto::TENSOR);
+  const absl::Status status = WriteTensor(value, attr.mutable_t());
+  if (!status.ok()) Fail(status);
+  return node.name();
+}
+
+void ModelWriter::Finish() {
+  google::protobuf::RepeatedPtrField<wire::NodeProto> nodes;
+  for (wire::NodeProto& node : constants_) nodes.Add()->Swap(&node);
+  for (wire::NodeProto& node : *model_.mutable_graph()->mutable_node()) nodes.Add()->Swap(&node);
+  model_.mutable_graph()->mutable_node()->Swap(&nodes);
+  constants_.clear();
+  Tidy(model_.mutable_graph());
 }
 
 void ModelWriter::NeedOpset(int64_t opset) {

@@ -49,12 +49,15 @@ class ModelWriter {
   // The names of a new node's outputs. "" among the inputs: none.
   std::vector<std::string> AddNode(absl::string_view op, const std::vector<std::string>& inputs,
                                    Attrs attrs, int num_outputs);
-  // Of a constant that has none yet; fails for what has no form in a model.
+  // Of a constant that has none yet; fails for what has no form in a model. Floating scalars are
+  // no initializers, which readers take for weights.
   std::string NameOf(const ModelValue& value);
   // An initializer of this name, or one like it.
   std::string AddInitializer(absl::string_view wanted, const Tensor& value);
   // The model wants this opset.
   void NeedOpset(int64_t opset);
+  // The last thing: what has been written becomes the model.
+  void Finish();
 
   // Nodes are added to a new graph, or go on in one that was taken out, until it is taken out.
   void Open(absl::string_view name);
@@ -78,12 +81,15 @@ class ModelWriter {
   HashMap<std::string, std::string> widened;  // int32 values: the int64 ones that they were
 
  private:
+  std::string AddConstant(absl::string_view wanted, const Tensor& value);
+
   wire::ModelProto& model_;
   absl::Status status_;
   HashMap<std::string, int> names_;
   HashMap<std::string, size_t> made_in_;  // by value: how deep the graph of its node lies
   HashSet<std::string> described_;
   std::string stem_;
+  std::vector<wire::NodeProto> constants_;
   std::vector<wire::GraphProto*> graphs_;
   std::vector<std::unique_ptr<wire::GraphProto>> inner_;
   std::map<std::string, std::string> small_;  // constants by type, shape and bytes

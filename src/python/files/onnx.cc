@@ -12,7 +12,7 @@
 #include "python/graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre::python {
 namespace {

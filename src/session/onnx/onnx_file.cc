@@ -1,4 +1,4 @@
-#include "session/onnx_file.h"
+#include "session/onnx/onnx_file.h"
 
 #include <utility>
 
