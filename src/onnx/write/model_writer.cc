@@ -91,6 +91,11 @@ std::vector<std::string> ModelWriter::AddNode(absl::string_view op,
                                               int num_outputs) {
   SpendWork();
   SpendWorkMemory(kWorkBytesOfNode);
+  if (++num_nodes_ > kMaxNodes) {
+    Fail(absl::ResourceExhaustedError(
+        "with what its functions hold at each of their calls, the model has too many nodes"));
+    return std::vector<std::string>(num_outputs);
+  }
   wire::NodeProto& node = *graph().add_node();
   node.set_op_type(std::string(op));
   const std::string name = NewName(stem_.empty() ? std::string(op) : stem_);

@@ -30,6 +30,7 @@ void WriteType(const ModelValue& value, bool with_shape, wire::TypeProto* type);
 class ModelWriter {
  public:
   static constexpr int kOpset = 18, kIrVersion = 8;
+  static constexpr int64_t kMaxNodes = int64_t{1} << 19;
 
   explicit ModelWriter(wire::ModelProto* model);
   ModelWriter(const ModelWriter&) = delete;
@@ -85,6 +86,7 @@ class ModelWriter {
 
   wire::ModelProto& model_;
   absl::Status status_;
+  int64_t num_nodes_ = 0;
   HashMap<std::string, int> names_;
   HashMap<std::string, size_t> made_in_;  // by value: how deep the graph of its node lies
   HashSet<std::string> described_;
