@@ -20,7 +20,8 @@ constexpr Option kOptions[] = {
     {kFeed, "NAME[,NAME]", "inputs of a model.onnx that is written; default: what\nhas to be fed",
      'f', true},
     {kFetch, "NAME[,NAME]", "its outputs; default: all that nobody uses", 'y', true},
-    {kSignature, "NAME", "of a SavedModel: what to write; default: serving_default"},
+    {kSignature, "NAME",
+     "of a SavedModel: what to write; default: the only one, or\nserving_default"},
     kPreparationTimeout,
     kPreparationBudget,
 };
@@ -28,7 +29,9 @@ constexpr Option kOptions[] = {
 absl::StatusOr<OnnxSource> ReadSource(const std::string& path, const Arguments& arguments) {
   if (SavedModel::IsAt(path) && !arguments.Has(kFetch)) {
     GYRE_ASSIGN_OR_RETURN(const auto model, SavedModel::Load(path));
-    return SourceOf(*model, arguments.Get(kSignature).value_or(std::string(kDefaultSignature)));
+    const std::string usual = model->signatures().size() == 1 ? model->signatures().begin()->first
+                                                              : std::string(kDefaultSignature);
+    return SourceOf(*model, arguments.Get(kSignature).value_or(usual));
   }
   if (arguments.Has(kSignature))
     return absl::InvalidArgumentError("--signature is for models, without --fetch");

@@ -1,5 +1,6 @@
 #include "golden/as_onnx.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "onnx/import.h"
 #include "onnx/value_file.h"
 #include "ops/registry.h"
+#include "saved_model/signature_onnx.h"
 #include "session/names.h"
 #include "session/onnx/onnx_file.h"
 #include "tensor/io/file.h"
@@ -14,8 +16,32 @@
 namespace gyre::golden {
 namespace {
 
-absl::StatusOr<OnnxFile> Written(const Case& golden, const Step& step, const Session& session) {
+// What the model of a step is made of. Feeds of a signature are put into the order of its inputs.
+absl::StatusOr<OnnxSource> SourceOfStep(const Case& golden, const GraphOrModel& loaded,
+                                        Step& step) {
   if (step.fetches.empty()) return absl::UnimplementedError("nothing is fetched");
+  if (!step.signature.empty()) {
+    GYRE_ASSIGN_OR_RETURN(OnnxSource source, SourceOf(*loaded.model, step.signature));
+    Feeds feeds;
+    for (const std::string& input : source.inputs) {
+      const auto given = std::find_if(step.feeds.begin(), step.feeds.end(),
+                                      [&](const auto& feed) { return feed.first == input; });
+      if (given == step.feeds.end()) return absl::UnimplementedError("an input with a default");
+      feeds.push_back(*given);
+    }
+    step.feeds = std::move(feeds);
+    const std::vector<Endpoint> all = source.asked.signature.fetches;
+    source.asked.signature.fetches.clear();
+    for (const std::string& fetch : step.fetches) {
+      const auto place = std::find(source.outputs.begin(), source.outputs.end(), fetch);
+      if (place == source.outputs.end())
+        return absl::NotFoundError(absl::StrCat("there is no output '", fetch, "'"));
+      source.asked.signature.fetches.push_back(all[place - source.outputs.begin()]);
+    }
+    source.outputs = step.fetches;
+    return source;
+  }
+  const Session& session = loaded.session();
   GYRE_ASSIGN_OR_RETURN(OnnxSource source, SourceOf(session, NamesOf(step.feeds), step.fetches));
   GYRE_ASSIGN_OR_RETURN(
       source.asked.signature,
@@ -27,6 +53,11 @@ absl::StatusOr<OnnxFile> Written(const Case& golden, const Step& step, const Ses
     GYRE_ASSIGN_OR_RETURN(const OnnxModel model, ImportOnnxFile(golden.graph_path(), Ops()));
     for (const OnnxValue& input : model.inputs) source.input_types.push_back(input.type);
   }
+  return source;
+}
+
+absl::StatusOr<OnnxFile> Written(const Case& golden, const GraphOrModel& loaded, Step& step) {
+  GYRE_ASSIGN_OR_RETURN(const OnnxSource source, SourceOfStep(golden, loaded, step));
   return ExportAsOnnx(source);
 }
 
@@ -48,10 +79,10 @@ absl::Status Keep(const std::string& folder, const OnnxFile& file, const Step& s
 }  // namespace
 
 absl::StatusOr<std::vector<Tensor>> RunAsOnnx(const Case& golden, size_t number,
-                                              const Session& session, const RunOptions& options,
+                                              const GraphOrModel& loaded, const RunOptions& options,
                                               const std::string& folder) {
-  const Step& step = golden.steps[number];
-  const absl::StatusOr<OnnxFile> file = Written(golden, step, session);
+  Step step = golden.steps[number];
+  const absl::StatusOr<OnnxFile> file = Written(golden, loaded, step);
   if (!file.ok()) {
     const bool has_no_form =
         absl::IsUnimplemented(file.status()) || absl::IsFailedPrecondition(file.status());

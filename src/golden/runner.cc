@@ -74,7 +74,7 @@ Complaint CheckStep(const Case& golden, size_t number, const CheckOptions& optio
   run.timeout_ms = step.timeout_ms > 0 ? step.timeout_ms : options.timeout_ms;
   const int64_t start = SystemClock().NowNanos();
   const auto results = options.as_onnx
-                           ? RunAsOnnx(golden, number, loaded.session(), run, options.onnx_folder)
+                           ? RunAsOnnx(golden, number, loaded, run, options.onnx_folder)
                            : RunStep(step, loaded, run);
   const int64_t elapsed_ms = (SystemClock().NowNanos() - start) / kNanosPerMs;
   if (run.timeout_ms > 0 && elapsed_ms > run.timeout_ms + kGraceMs) {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
-#include "base/suggest.h"
 
 namespace gyre {
 
@@ -14,8 +14,8 @@ absl::StatusOr<OnnxSource> SourceOf(const SavedModel& model, const std::string& 
   if (found == model.signatures().end()) {
     std::vector<std::string> names;
     for (const auto& [name, other] : model.signatures()) names.push_back(name);
-    return absl::NotFoundError(
-        absl::StrCat("the model has no signature '", signature, "'", DidYouMean(signature, names)));
+    return absl::NotFoundError(absl::StrCat("the model has no signature '", signature, "'; it has ",
+                                            absl::StrJoin(names, ", ")));
   }
   std::vector<std::string> feeds, fetches, inputs, outputs;
   for (const auto& [name, input] : found->second.inputs) {
