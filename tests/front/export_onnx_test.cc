@@ -21,10 +21,9 @@ TEST(ExportOnnx, AGraphWithALoopAndAVariable) {
   const Value x = placeholder(DType::kFloat, Dims{2}, "x");
   const Value n = placeholder(DType::kInt32, Dims{}, "n");
   const Variable w("w", Tensor::Vector<float>({2, 3}));
-  const Value y =
+  const auto [count, y] =
       while_loop([&](Value i, Value) { return i < n; },
-                 [&](Value i, Value v) { return std::pair(i + 1, v * w); }, constant(0), x)
-          .second;
+                 [&](Value i, Value v) { return std::tuple(i + 1, v * w); }, constant(0), x);
   GraphSession session(graph);
   EXPECT_THROW(session.export_onnx(path, {y}, {x, n}), Error);  // w has no value yet
   session.initialize();

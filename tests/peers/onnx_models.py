@@ -1,4 +1,4 @@
-"""Models that Gyre writes are accepted by ONNX's checker, and give the same results in ONNX Runtime.
+"""Models that Gyre writes pass ONNX's checker, and give the same results in ONNX Runtime.
 
 Run by ./dev test --peers, in a virtual environment with onnx and onnxruntime; takes folders of
 cases, or those of this repository.
@@ -13,9 +13,10 @@ import sys
 import tempfile
 
 import numpy as np
-import onnx
 import onnx.numpy_helper
 import onnxruntime
+
+import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RTOL, ATOL = 1e-3, 1e-5

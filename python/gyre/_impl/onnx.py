@@ -58,9 +58,7 @@ def save(obj, path, input_signature=None) -> None:
             variables = concrete.variables
         outputs = named_outputs(results, "what is saved", "a model of ONNX")
         named = [(variable.name.removesuffix(":0"), variable.handle) for variable in variables]
-        _gyre.save_onnx(
-            graph, list(inputs.items()), list(outputs.items()), named, os.fspath(path)
-        )
+        _gyre.save_onnx(graph, list(inputs.items()), list(outputs.items()), named, os.fspath(path))
 
 
 def _placeholders(specs) -> dict:

@@ -21,7 +21,6 @@ from gyre._impl.proto.own_ops import all_nodes, replace_own_ops
 from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
 from gyre._impl.saved_model.tables import GraphTable
-from gyre._impl.spec import TensorSpec
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
@@ -87,7 +86,8 @@ def _specs_of(name: str, function) -> dict:
     """{argument: TensorSpec} of a function that is to be a signature."""
     if isinstance(function, Signature):
         return function.structured_input_signature[1]
-    return inputs_of(concrete_of(function, f"signature '{name}'"), f"signature '{name}'", "a SavedModel")
+    what = f"signature '{name}'"
+    return inputs_of(concrete_of(function, what), what, "a SavedModel")
 
 
 def _node_name(text: str) -> str:
@@ -130,9 +130,7 @@ class _Export:
         self._used.update((id(variable), variable) for variable in used)
         outputs = {
             key: call("Identity", value, name=_node_name(f"{name}_{key}"))
-            for key, value in named_outputs(
-                results, f"signature '{name}'", "a SavedModel"
-            ).items()
+            for key, value in named_outputs(results, f"signature '{name}'", "a SavedModel").items()
         }
         return inputs, outputs
 
