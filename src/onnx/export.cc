@@ -46,6 +46,9 @@ class Exporter {
     onnx::Emitter emitter(model_);
     model_.set_stem("output");
     for (size_t i = 0; i < results.size(); ++i) {
+      const bool is_flow = results[i].kind != onnx::Kind::kTensor &&
+                           DTypeAt(interface_.outputs[i].at) != DType::kVariant;
+      if (is_flow) model_.Fail(absl::UnimplementedError("the flow of an array is no value"));
       if (results[i].kind == onnx::Kind::kSequence) results[i] = emitter.AsSequence(results[i]);
       model_.AddOutput(results[i], true, names[i]);
       if (model_.failed())
@@ -57,9 +60,8 @@ class Exporter {
 
  private:
   absl::Status AddInput(const OnnxPort& input) {
-    const Node& node = program_.main().node(input.at.node);
     ModelValue value;
-    value.dtype = node.signature.outputs[input.at.slot].dtype;
+    value.dtype = DTypeAt(input.at);
     value.shape = input.shape;
     if (input.type.kind != OnnxKind::kTensor) {
       const OnnxType* element = &input.type;
@@ -86,6 +88,10 @@ class Exporter {
     model_.AddInput(value);
     given_.emplace(input.at, std::move(value));
     return model_.status();
+  }
+
+  DType DTypeAt(Endpoint at) const {
+    return program_.main().node(at.node).signature.outputs[at.slot].dtype;
   }
 
   const Program& program_;

@@ -514,8 +514,20 @@ ModelValue Emitter::Truth(const ModelValue& x) {
     }
     return Cast(x, DType::kBool);
   }
-  if (x.dtype == DType::kBool && !x.has_rank()) return Reshape(x, I64s({}));
-  Rank(x, "a condition");
+  if (!x.has_rank()) {
+    const ModelValue is_scalar = Binary("Equal", SizeOf(ShapeOf(x)), I64(0));
+    Attrs attrs;
+    for (const bool scalar : {true, false}) {
+      model_.Open(scalar ? "scalar" : "elements");
+      ModelValue given = x;
+      if (scalar) given.shape = PartialShape::Scalar();
+      const ModelValue truth = scalar ? Truth(given) : Binary("Greater", SizeOf(x), I64(0));
+      if (!failed()) model_.AddOutput(truth, false);
+      attrs.push_back(GraphAttr(scalar ? "then_branch" : "else_branch", model_.Close()));
+    }
+    const ModelValue either = Op("If", {is_scalar}, std::move(attrs), DType::kBool);
+    return Reshape(either, I64s({}));
+  }
   return Binary("Greater", SizeOf(x), I64(0));
 }
 

@@ -17,7 +17,7 @@ class LoopWriter {
              const ModelValues& inputs)
       : w_(writer), e_(writer.e_), model_(writer.model_), function_(function), node_(node) {
     counters_ = NumCounterArgs(node);
-    const int selectors = NumSelectorInputs(node);
+    const size_t selectors = std::min<size_t>(NumSelectorInputs(node), inputs.size());
     bounds_.assign(inputs.begin(), inputs.begin() + selectors);
     initial_.assign(inputs.begin() + selectors, inputs.end());
   }
@@ -33,6 +33,7 @@ class LoopWriter {
     const size_t variables = initial_.size();
     const bool is_sound = body_ != nullptr && body_->results.size() == variables &&
                           body_->arg_nodes.size() == variables + counters_ &&
+                          bounds_.size() == static_cast<size_t>(NumSelectorInputs(node_)) &&
                           (counters_ > 0 || (cond_ != nullptr && cond_->results.size() == 1 &&
                                              cond_->arg_nodes.size() == variables));
     if (!is_sound) {
@@ -236,11 +237,21 @@ class LoopWriter {
     return model_.failed() ? results[0] : e_.Truth(results[0]);
   }
 
+  // With what all iterations have in common: elements that are never written are zeros of it.
+  ModelValue Shaped(ModelValue list, size_t i) const {
+    const ValueInfo& info = w_.ShapesOf(*body_).at({body_->arg_nodes[i + counters_], 0});
+    if (info.handle) {
+      const auto both = list.shape.Intersect(info.handle->shape);
+      if (both.ok()) list.shape = *both;
+    }
+    return list;
+  }
+
   ModelValues WriteNode() {
     for (size_t i = 0; i < initial_.size(); ++i) {
       ModelValue& initial = initial_[i];
       if (ways_[i] == Way::kCarried && initial.kind == Kind::kSequence)
-        initial = e_.AsSequence(initial);
+        initial = e_.AsSequence(Shaped(initial, i));
       if (ways_[i] == Way::kCarried && initial.kind == Kind::kTensor && initial.handle != nullptr)
         e_.Unsupported("a variable or array that changes from one iteration to the next");
     }

@@ -36,6 +36,13 @@ const WriteTable& Table() {
 
 }  // namespace
 
+const ModelValue& OpWriter::in(int i) {
+  static const ModelValue* const kNone = new ModelValue();
+  if (i < num_inputs()) return inputs_[i];
+  Invalid(absl::StrCat("it has no input ", i));
+  return *kNone;
+}
+
 const ModelValue& OpWriter::list(int i) {
   if (!failed() && in(i).kind != Kind::kSequence)
     Invalid(absl::StrCat("its input ", i, " is no list whose making the model shows"));

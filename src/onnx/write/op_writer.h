@@ -28,9 +28,10 @@ class OpWriter : public Emitter {
   const Node& node() const { return node_; }
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
-  const ModelValue& in(int i) const { return inputs_[i]; }
+  // INVALID_ARGUMENT, remembered, where there is none.
+  const ModelValue& in(int i);
   const std::vector<ModelValue>& ins() const { return inputs_; }
-  DType dtype(int i) const { return inputs_[i].dtype; }
+  DType dtype(int i) { return in(i).dtype; }
   DType out_dtype(int i = 0) const { return node_.signature.outputs[i].dtype; }
   const PartialShape& out_shape(int i = 0) const { return infos_[i]->shape; }
   // Input `i`, a list, an array's flow, or, of an array, its handle.
@@ -49,7 +50,9 @@ class OpWriter : public Emitter {
   }
   std::string TextOfAttr(absl::string_view name) const { return attr<std::string>(name, ""); }
 
-  void out(int i, ModelValue value) { outputs_[i] = std::move(value); }
+  void out(int i, ModelValue value) {
+    if (i < num_outputs()) outputs_[i] = std::move(value);
+  }
   std::vector<ModelValue>& outputs() { return outputs_; }
 
  private:

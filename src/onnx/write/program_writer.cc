@@ -141,6 +141,8 @@ void ProgramWriter::WriteNode(const Function& function, const Node& node, Values
     model_.set_stem(node.name);
     if (!model_.failed()) outputs = WriteOutputs(function, node, inputs);
   }
+  if (!model_.failed() && static_cast<int>(outputs.size()) < node.num_outputs())
+    e_.Invalid("its functions have fewer results than it has outputs");
   if (model_.failed()) {
     absl::StrAppend(&where_, where_.empty() ? "" : ", in ", Describe(node));
     return;
@@ -157,7 +159,7 @@ ModelValues ProgramWriter::WriteOutputs(const Function& function, const Node& no
                                         const ModelValues& inputs) {
   const FunctionShapes& shapes = ShapesOf(function);
   if (IsLoop(node.kind())) return WriteLoop(*this, function, node, inputs);
-  if (IsConditional(node.kind())) {
+  if (IsConditional(node.kind()) && !inputs.empty()) {
     if (SelectorOf(node) == Selector::kPredicate) return WriteIf(node, inputs);
     return WriteCase(CalleesOf(program_, node), 0, e_.AsInt64(inputs[0]),
                      {inputs.begin() + 1, inputs.end()}, node);
@@ -171,6 +173,7 @@ ModelValues ProgramWriter::WriteOutputs(const Function& function, const Node& no
       return {value};
     }
     case OpKind::kIdentity:
+      if (inputs.empty()) break;
       return {inputs[0]};
     case OpKind::kPlaceholder:
       e_.Invalid("it is none of the inputs: name it among them");
