@@ -76,7 +76,7 @@ absl::StatusOr<std::vector<Tensor>> Results(std::shared_ptr<const Program> progr
 // joining them with the others fails, and so does writing behind them.
 bool HasUnwrittenElements(const absl::Status& status) {
   const bool is_joined = absl::StrContains(status.message(), "ConcatOp : ") &&
-                         absl::StrContains(status.message(), "ListStack");
+                         absl::StrContains(status.message(), "Stack");
   return is_joined || absl::StrContains(status.message(), "Trying to modify element");
 }
 

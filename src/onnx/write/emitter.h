@@ -101,6 +101,7 @@ class Emitter {
   std::optional<ModelValue> Folded(absl::string_view onnx, const ModelValue& x,
                                    const ModelValue& y);
   ModelValue Stacked(const ModelValue& sequence);
+  ModelValue Written(const ModelValue& element, const PartialShape& shape);
   ModelValue ComputedAs(const ModelValue& x, absl::string_view onnx);
 
   ModelWriter& model_;

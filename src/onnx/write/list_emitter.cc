@@ -92,13 +92,32 @@ ModelValue Emitter::AsSequence(const ModelValue& list) {
     Attrs attrs;
     attrs.push_back(GraphAttr("body", std::move(body)));
     result = Op("Loop", {*list.length, None(), result}, std::move(attrs), list.dtype);
+    result.may_lack = !list.shape.IsFullyKnown();
   } else {
     Unsupported("a list of which nothing is known");
   }
   result.kind = Kind::kSequence;
   result.dtype = list.dtype;
   result.shape = list.shape;
+  result.handle = list.handle;
   return result;
+}
+
+// An element, or, where it has not been written, zeros.
+ModelValue Emitter::Written(const ModelValue& element, const PartialShape& shape) {
+  const auto whole = shape.ToShape();
+  if (failed() || !whole || whole->num_elements() == 0) return element;
+  const ModelValue is_there = Binary("Greater", SizeOf(element), I64(0));
+  Attrs attrs;
+  for (const bool there : {true, false}) {
+    model_.Open(there ? "written" : "unwritten");
+    const ModelValue zeros =
+        there ? element
+              : Fill(I64s({whole->dims().begin(), whole->dims().end()}), Number(element.dtype, 0));
+    model_.AddOutput(zeros, false);
+    attrs.push_back(GraphAttr(there ? "then_branch" : "else_branch", model_.Close()));
+  }
+  return Op("If", {is_there}, std::move(attrs), element.dtype, shape);
 }
 
 // All elements as one tensor. Of none nothing says their type to ONNX.
@@ -129,7 +148,16 @@ ModelValue Emitter::AsRows(const ModelValue& list) {
         {Unsqueeze(*list.length, {0}), I64s({element->dims().begin(), element->dims().end()})}, 0);
     result = Fill(dims, Number(list.dtype, 0));
   } else {
-    result = Stacked(AsSequence(list));
+    ModelValue sequence = AsSequence(list);
+    if (sequence.may_lack && list.shape.IsFullyKnown()) {
+      sequence = Mapped({sequence}, [&](const ModelValues& e) {
+        ModelValue element = e[0];
+        element.shape = PartialShape();
+        return Written(element, list.shape);
+      });
+      sequence.shape = list.shape;
+    }
+    result = Stacked(sequence);
   }
   if (list.shape.has_rank()) {
     Dims dims(list.shape.dims().begin(), list.shape.dims().end());
@@ -151,7 +179,9 @@ ModelValue Emitter::Item(const ModelValue& list, const ModelValue& index) {
   if (list.rows != nullptr) {
     result = Gather(*list.rows, index, 0);
   } else {
-    result = Op("SequenceAt", {AsSequence(list), index}, {}, list.dtype);
+    const ModelValue sequence = AsSequence(list);
+    result = Op("SequenceAt", {sequence, index}, {}, list.dtype);
+    if (sequence.may_lack) result = Written(result, list.shape);
   }
   result.shape = list.shape;
   model_.Describe(result);
@@ -168,7 +198,7 @@ ModelValue Emitter::Mapped(const ModelValues& lists,
     ModelValue element;
     element.name = model_.NewName("element");
     element.dtype = list.dtype;
-    element.shape = list.shape;
+    if (!list.may_lack) element.shape = list.shape;
     model_.AddInput(element);
     elements.push_back(std::move(element));
   }

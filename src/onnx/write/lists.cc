@@ -243,18 +243,28 @@ void WriteArray(OpWriter& w) {
 bool MayGrow(const ModelValue& handle) {
   return handle.handle != nullptr && handle.handle->may_grow;
 }
-void WriteArrayWrite(OpWriter& w) {
-  w.out(0, WithItem(w, w.list(3), w.in(1), w.in(2), MayGrow(w.in(0))));
+// The elements of the array that input 0 is, by its flow.
+const ModelValue& ArrayAt(OpWriter& w, int flow) {
+  const ModelValue& list = w.list(flow);
+  if (!w.failed() && list.handle != w.in(0).handle) w.Unsupported("an array by another one's flow");
+  return list;
 }
-void WriteArrayRead(OpWriter& w) { w.out(0, w.Item(w.list(2), w.in(1))); }
+void WriteArrayWrite(OpWriter& w) {
+  w.out(0, WithItem(w, ArrayAt(w, 3), w.in(1), w.in(2), MayGrow(w.in(0))));
+}
+void WriteArrayRead(OpWriter& w) { w.out(0, w.Item(ArrayAt(w, 2), w.in(1))); }
 void WriteArrayGather(OpWriter& w) {
-  const ModelValue rows = w.AsRows(ShapedAsRows(w, w.list(2)));
+  const ModelValue rows = w.AsRows(ShapedAsRows(w, ArrayAt(w, 2)));
   w.out(0, w.Gather(rows, w.in(1), 0));
 }
-void WriteArrayScatter(OpWriter& w) { w.out(0, Scattered(w, w.list(3), w.in(2), w.in(1))); }
-void WriteArrayConcat(OpWriter& w) { w.out(0, Joined(w, w.list(1))); }
-void WriteArraySplit(OpWriter& w) { w.out(0, Pieces(w, w.in(1), w.in(2))); }
-void WriteArraySize(OpWriter& w) { w.out(0, w.Index(w.LengthOf(w.list(1)), DType::kInt32)); }
+void OutFlow(OpWriter& w, ModelValue list) {
+  list.handle = w.in(0).handle;
+  w.out(0, std::move(list));
+}
+void WriteArrayScatter(OpWriter& w) { OutFlow(w, Scattered(w, ArrayAt(w, 3), w.in(2), w.in(1))); }
+void WriteArrayConcat(OpWriter& w) { w.out(0, Joined(w, ArrayAt(w, 1))); }
+void WriteArraySplit(OpWriter& w) { OutFlow(w, Pieces(w, w.in(1), w.in(2))); }
+void WriteArraySize(OpWriter& w) { w.out(0, w.Index(w.LengthOf(ArrayAt(w, 1)), DType::kInt32)); }
 void WriteNothing(OpWriter&) {}
 
 // ---- optionals

@@ -39,6 +39,8 @@ struct ModelValue {
   std::shared_ptr<const ModelValue> length;
   // … and the dimensions of each, where the model computes them.
   std::shared_ptr<const ModelValue> dims;
+  // A list with empty elements in the place of those that nobody has written.
+  bool may_lack = false;
   // A vector 0, 1, 2, …
   bool counts = false;
   // An optional: what it holds is a list.

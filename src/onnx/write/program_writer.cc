@@ -354,6 +354,8 @@ ModelValues ProgramWriter::WriteBranches(const Node& node, const ModelValue& con
     places.push_back(i);
     dtypes.push_back(made[i].dtype);
     made[i].shape = made[i].shape.Widen(other.shape);
+    made[i].may_lack = made[i].may_lack || other.may_lack;
+    if (made[i].handle != other.handle) made[i].handle = nullptr;
     made[i].BecomeComputed("");
   }
   if (places.empty()) return made;
