@@ -329,8 +329,13 @@ ModelValue Emitter::SizeOf(const ModelValue& x) {
   return Op("Size", {x}, {}, DType::kInt64, PartialShape::Scalar());
 }
 
-ModelValue Emitter::Reshape(const ModelValue& x, const ModelValue& dims) {
+ModelValue Emitter::AsVector(const ModelValue& x) {
+  return x.rank() == 0 ? Unsqueeze(x, {0}) : x;
+}
+
+ModelValue Emitter::Reshape(const ModelValue& x, const ModelValue& given) {
   if (failed()) return x;
+  const ModelValue dims = AsVector(given);
   const auto known = IntsOf(dims);
   const bool has_zero = !known || std::count(known->begin(), known->end(), 0) > 0;
   const bool has_open = !known || std::count(known->begin(), known->end(), -1) > 0;
@@ -460,11 +465,12 @@ ModelValue Emitter::Slice(const ModelValue& x, const ModelValue& starts, const M
 }
 
 ModelValue Emitter::Expand(const ModelValue& x, const ModelValue& dims) {
-  return Op("Expand", {x, AsInt64(dims)}, {}, x.dtype);
+  return Op("Expand", {x, AsInt64(AsVector(dims))}, {}, x.dtype);
 }
 
-ModelValue Emitter::Fill(const ModelValue& dims, const ModelValue& value) {
+ModelValue Emitter::Fill(const ModelValue& given, const ModelValue& value) {
   if (failed()) return value;
+  const ModelValue dims = AsVector(given);
   const auto known = IntsOf(dims);
   PartialShape shape;
   if (known) shape = PartialShape(Dims(known->begin(), known->end()));

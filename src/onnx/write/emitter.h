@@ -62,6 +62,8 @@ class Emitter {
   ModelValue ShapeOf(const ModelValue& x);          // an int64 vector
   ModelValue DimOf(const ModelValue& x, int axis);  // an int64 scalar
   ModelValue SizeOf(const ModelValue& x);
+  // A number as a vector of one.
+  ModelValue AsVector(const ModelValue& x);
   ModelValue Reshape(const ModelValue& x, const ModelValue& dims);
   ModelValue Unsqueeze(const ModelValue& x, std::vector<int64_t> axes);
   ModelValue Squeeze(const ModelValue& x, const std::vector<int64_t>& axes);

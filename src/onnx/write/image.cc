@@ -113,13 +113,16 @@ void WriteConv(OpWriter& w) {
   const Layout layout = ReadLayout(w, kAxes);
   Attrs attrs = WindowAttrs(w, layout, KernelOf(w.in(1), kAxes));
   attrs.push_back(IntsAttr("dilations", OrOnes(layout.Of(w.IntsOfAttr("dilations")), kAxes)));
-  const ModelValue x = ChannelsFirst(w, w.in(0), layout), &filter = w.in(1);
+  // Integers are convolved as double, which holds what comes of them.
+  const DType dtype = w.dtype(0), wide = IsFloating(dtype) ? dtype : DType::kDouble;
+  const ModelValue x = ChannelsFirst(w, w.Cast(w.in(0), wide), layout);
+  const ModelValue filter = w.Cast(w.in(1), wide);
   if (filter.rank() == kAxes + 2 && x.rank() == kAxes + 2 && x.shape.dim(1) > 0 &&
       filter.shape.dim(kAxes) > 0) {
     attrs.push_back(IntAttr("group", x.shape.dim(1) / filter.shape.dim(kAxes)));
   }
-  w.out(0, ChannelsLast(w, w.Op("Conv", {x, FilterFirst(w, filter, kAxes)}, std::move(attrs)),
-                        layout));
+  const ModelValue y = w.Op("Conv", {x, FilterFirst(w, filter, kAxes)}, std::move(attrs));
+  w.out(0, w.Cast(ChannelsLast(w, y, layout), dtype));
 }
 
 // [rows, columns, channels, multiplier] is [channels * multiplier, 1, rows, columns].
@@ -178,9 +181,14 @@ void WritePool(OpWriter& w) {
   const Layout layout = ReadLayout(w, kAxes);
   Attrs attrs = WindowAttrs(w, layout);
   attrs.push_back(IntsAttr("kernel_shape", OrOnes(layout.Of(w.IntsOfAttr("ksize")), kAxes)));
-  const ModelValue x = ChannelsFirst(w, w.in(0), layout);
-  if (!IsFloating(x.dtype)) return w.Unsupported(absl::StrCat("pools of ", DTypeName(x.dtype)));
-  w.out(0, ChannelsLast(w, w.Op(kOp, {x}, std::move(attrs)), layout));
+  // Integers that a float holds are the same afterwards.
+  const DType dtype = w.dtype(0);
+  const bool is_narrow = IsInteger(dtype) && DTypeSize(dtype) < 4;
+  if (!IsFloating(dtype) && !is_narrow)
+    return w.Unsupported(absl::StrCat("pools of ", DTypeName(dtype)));
+  const ModelValue x =
+      ChannelsFirst(w, is_narrow ? w.Cast(w.in(0), DType::kFloat) : w.in(0), layout);
+  w.out(0, w.Cast(ChannelsLast(w, w.Op(kOp, {x}, std::move(attrs)), layout), dtype));
 }
 constexpr char kMaxPool[] = "MaxPool", kAveragePool[] = "AveragePool";
 

@@ -300,20 +300,20 @@ void WriteInvertPermutation(OpWriter& w) {
   w.out(0, w.Index(inverse, w.out_dtype()));
 }
 
-void WriteUnique(OpWriter& w) {
+void OutUnique(OpWriter& w, int64_t axis) {
   const std::vector<ModelValue> made =
-      w.Ops("Unique", {w.in(0)}, {IntAttr("axis", 0), IntAttr("sorted", 0)},
+      w.Ops("Unique", {w.in(0)}, {IntAttr("axis", axis), IntAttr("sorted", 0)},
             {w.dtype(0), DType::kInt64, DType::kInt64, DType::kInt64});
   const ModelValue results[3] = {made[0], made[2], made[3]};
   for (int i = 0; i < w.num_outputs() && i < 3; ++i)
     w.out(i, i == 0 ? results[i] : w.Index(results[i], w.out_dtype(i)));
 }
+void WriteUnique(OpWriter& w) { OutUnique(w, 0); }
 void WriteUniqueV2(OpWriter& w) {
   const std::vector<int64_t> axes = w.Ints(w.in(1), "the axis");
-  if (axes.size() > 1 || (axes.size() == 1 && axes[0] != 0 && w.in(0).rank() != 1))
-    return w.Unsupported("other axes than the first");
+  if (axes.size() > 1) return w.Unsupported("several axes");
   if (axes.empty() && w.Rank(w.in(0)) != 1) return w.Unsupported("a tensor of several axes");
-  WriteUnique(w);
+  OutUnique(w, axes.empty() ? 0 : axes[0]);
 }
 
 void WriteNonMaxSuppression(OpWriter& w) {
