@@ -237,6 +237,13 @@ class GYRE_EXPORT GraphSession {
   void save(const std::string& folder, const SaveOptions& options = {});
   std::vector<std::string> restore(const std::string& path, const RestoreOptions& options = {});
 
+  // Writes `outputs` as a model of ONNX: functions of `inputs`, placeholders or other values of the
+  // main graph (none given: of all placeholders that they need), called as their nodes are.
+  // Variables have the values that they have in this session. UNIMPLEMENTED, naming the node, for
+  // what ONNX has no form for: recursion, and what changes variables, among it.
+  void export_onnx(const std::string& path, const std::vector<Value>& outputs,
+                   const std::vector<Value>& inputs = {});
+
   // The session of the core, for the graph as it is now.
   Session& session();
 

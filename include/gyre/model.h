@@ -63,6 +63,12 @@ class GYRE_EXPORT Model {
   // Writes a SavedModel again, with the values that its variables have now.
   void save(const std::string& path) const;
 
+  // Writes a signature, or `outputs` as functions of `inputs` (none given: of all placeholders that
+  // they need), as a model of ONNX: see GraphSession::export_onnx.
+  void export_onnx(const std::string& path, const std::string& signature) const;
+  void export_onnx(const std::string& path, const std::vector<std::string>& outputs,
+                   const std::vector<std::string>& inputs) const;
+
   Session& session() const;
 
  private:

@@ -60,6 +60,9 @@ constexpr Option kOptions[] = {
     {"--memory", "POLICY",
      "what loops keep for their gradients: save (the default),\nrecompute(K), their "
      "variables every K iterations, or checkpoint(BYTES)"},
+    {"--as-onnx", "FOLDER",
+     "write runs as ONNX models below this folder, and run what is\nread of them; what has no form "
+     "there is skipped"},
     {"--timeout", "MS", "a run without a deadline of its own fails after this;\ndefault 120000"},
     {"--list", "", "say which cases there are and what they exercise"},
     {"--verbose", "",
@@ -155,6 +158,8 @@ absl::StatusOr<Settings> ReadSettings(absl::Span<const std::string> words) {
   GYRE_ASSIGN_OR_RETURN(const int64_t jobs, arguments.Int("--jobs", 1, 1024, NumProcessors()));
   settings.jobs = static_cast<int>(jobs);
   GYRE_ASSIGN_OR_RETURN(settings.cluster, ReadCluster(arguments));
+  settings.check.as_onnx = arguments.Has("--as-onnx");
+  settings.check.onnx_folder = arguments.Get("--as-onnx").value_or("");
   settings.list = arguments.Has("--list");
   settings.verbose = arguments.Has("--verbose");
   for (std::string& word : arguments.List("--only")) {

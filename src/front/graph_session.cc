@@ -7,6 +7,7 @@
 #include "front/graph_state.h"
 #include "gyre/graph.h"
 #include "ir/program.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre {
 
@@ -190,6 +191,15 @@ std::vector<std::string> GraphSession::restore(const std::string& path,
   std::vector<std::string> names = ValueOrThrow(RestoreCheckpoint(session(), path, options));
   state_->restored.insert(names.begin(), names.end());
   return names;
+}
+
+void GraphSession::export_onnx(const std::string& path, const std::vector<Value>& outputs,
+                               const std::vector<Value>& inputs) {
+  const OnnxSource source =
+      ValueOrThrow(SourceOf(session(), NamesOf(inputs, *state_->graph, "an input"),
+                            NamesOf(outputs, *state_->graph, "an output")));
+  const absl::Status status = SaveAsOnnx(source, path);
+  if (!status.ok()) internal::Throw(status);
 }
 
 }  // namespace gyre

@@ -4,6 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "front/error.h"
 #include "saved_model/graph_or_model.h"
+#include "saved_model/signature_onnx.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre {
 
@@ -80,6 +82,17 @@ std::vector<Session::VariableInfo> Model::variables() const { return session().V
 
 void Model::save(const std::string& path) const {
   const absl::Status status = state().saved().Save(path);
+  if (!status.ok()) internal::Throw(status);
+}
+
+void Model::export_onnx(const std::string& path, const std::string& signature) const {
+  const absl::Status status = SaveAsOnnx(ValueOrThrow(SourceOf(state().saved(), signature)), path);
+  if (!status.ok()) internal::Throw(status);
+}
+
+void Model::export_onnx(const std::string& path, const std::vector<std::string>& outputs,
+                        const std::vector<std::string>& inputs) const {
+  const absl::Status status = SaveAsOnnx(ValueOrThrow(SourceOf(session(), inputs, outputs)), path);
   if (!status.ok()) internal::Throw(status);
 }
 

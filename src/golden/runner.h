@@ -30,6 +30,10 @@ struct CheckOptions {
   int64_t timeout_ms = 0;       // of runs that name none; 0: none
   MemoryPolicy memory;          // of loops when gradients are taken
   bool gradients_only = false;  // leave the forward runs out
+  // Runs are written as ONNX models, read again, and run as these; those that have no form there
+  // are skipped.
+  bool as_onnx = false;
+  std::string onnx_folder;  // where the models stay; empty: nowhere
 };
 
 // One result for the case itself (none if all it holds are gradients), and one for each of its

@@ -57,6 +57,7 @@ class Importer {
       if (!status.ok()) return Annotate(status, absl::StrCat("input '", input.name(), "'"));
     }
     GYRE_RETURN_IF_ERROR(ReadInitializers(graph));
+    names_.ReadShapes(graph);
     names_.ReadNodes(graph.node());
     GYRE_RETURN_IF_ERROR(Status());
     for (const auto& output : graph.output()) {

@@ -83,6 +83,12 @@ bool Model::IsSpent() const { return WorkSpent() - work_before > kMaxWork; }
 
 void Names::Set(const std::string& name, Value value) {
   if (name.empty()) return;
+  if (const auto said = ranks_.find(name); said != ranks_.end() && value.expr.ok() &&
+                                           value.type.is_tensor() && !scope_.failed() &&
+                                           scope_.RankOf(value.expr) < 0) {
+    value.expr = scope_.Op("EnsureShape", {value.expr},
+                           {{"shape", PartialShape::UnknownOfRank(said->second)}});
+  }
   if (value.type.depth > kMaxDepth) {
     return scope_.Fail(absl::InvalidArgumentError(
         absl::StrCat("sequences and optionals lie in each other more than ", kMaxDepth, " deep")));
@@ -135,7 +141,15 @@ void Names::ReadInitializers(const wire::GraphProto& graph) {
   }
 }
 
+void Names::ReadShapes(const wire::GraphProto& graph) {
+  for (const wire::ValueInfoProto& info : graph.value_info()) {
+    const PartialShape shape = ReadShape(info.type());
+    if (shape.has_rank()) ranks_[info.name()] = shape.rank();
+  }
+}
+
 void Names::ReadGraph(const wire::GraphProto& graph) {
+  ReadShapes(graph);
   ReadInitializers(graph);
   ReadNodes(graph.node());
 }

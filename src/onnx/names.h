@@ -67,6 +67,9 @@ class Names {
   // Constants, then nodes in their order. A failure names the node.
   void ReadGraph(const wire::GraphProto& graph);
   void ReadInitializers(const wire::GraphProto& graph);
+  // What the graph says of the shapes of its values: believed, and checked at each run, where
+  // nothing else tells a rank.
+  void ReadShapes(const wire::GraphProto& graph);
   void ReadNodes(const google::protobuf::RepeatedPtrField<wire::NodeProto>& nodes);
 
   // The attribute of the function around that `name` refers to; null when it was not given.
@@ -90,6 +93,7 @@ class Names {
   const Attributes* const attributes_ = nullptr;  // of the function around; null: none
   const int depth_ = 0;
   HashMap<std::string, Value> values_;
+  HashMap<std::string, int> ranks_;  // that are said
 };
 
 // A name that a node of a program may have; and one of a bounded length, for what is written more

@@ -6,6 +6,7 @@ namespace {
 const OpTable& Table() {
   static const OpTable* const kTable = [] {
     auto* const table = new OpTable();
+    AddPairOps(*table);
     AddMathOps(*table);
     AddActivationOps(*table);
     AddLogicOps(*table);

@@ -25,6 +25,7 @@ class OpTable {
 };
 
 // The families: files of ops/.
+void AddPairOps(OpTable& table);
 void AddMathOps(OpTable& table);
 void AddActivationOps(OpTable& table);
 void AddLogicOps(OpTable& table);

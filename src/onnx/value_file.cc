@@ -7,7 +7,9 @@
 #include "google/protobuf/arena.h"
 #include "onnx/tensor_data.h"
 #include "onnx/types.h"
+#include "onnx/write/tensor_proto.h"
 #include "ops/evaluate.h"
+#include "ops/list/tensor_list.h"
 #include "wire/parse.h"
 
 namespace gyre {
@@ -94,6 +96,25 @@ absl::StatusOr<Tensor> ReadOnnxValue(absl::string_view bytes, const OnnxType& ty
         return Parse<wire::OptionalProto>(bytes, [](const auto& m) { return Read(m); });
     }
     return absl::InvalidArgumentError("not a type of ONNX");
+  });
+}
+
+absl::StatusOr<std::string> WriteOnnxValue(const Tensor& value) {
+  return RunStage("writing", [&]() -> absl::StatusOr<std::string> {
+    if (value.dtype() != DType::kVariant) {
+      wire::TensorProto proto;
+      GYRE_RETURN_IF_ERROR(onnx::WriteTensor(value, &proto));
+      return proto.SerializeAsString();
+    }
+    const auto* const list = value.object_as<TensorList>();
+    if (list == nullptr) return absl::UnimplementedError("a value that is neither tensor nor list");
+    wire::SequenceProto proto;
+    proto.set_elem_type(kTensorValue);
+    for (int64_t i = 0; i < list->size(); ++i) {
+      GYRE_ASSIGN_OR_RETURN(const Tensor item, list->elements.Get(i, {}));
+      GYRE_RETURN_IF_ERROR(onnx::WriteTensor(item, proto.add_tensor_values()));
+    }
+    return proto.SerializeAsString();
   });
 }
 

@@ -2,6 +2,8 @@
 // or an optional. Stateless; any thread.
 #pragma once
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/internal_export.h"
@@ -14,5 +16,7 @@ namespace gyre {
 // for what is none.
 GYRE_INTERNAL_EXPORT absl::StatusOr<Tensor> ReadOnnxValue(absl::string_view bytes,
                                                           const OnnxType& type);
+// The bytes for a tensor, or a list of tensors; UNIMPLEMENTED for anything else.
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::string> WriteOnnxValue(const Tensor& value);
 
 }  // namespace gyre

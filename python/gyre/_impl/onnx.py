@@ -1,12 +1,15 @@
-"""gyre.onnx: models of ONNX, run and trained further."""
+"""gyre.onnx: models of ONNX, run, trained further, and handed back."""
 
 import os
 
 from gyre import _gyre
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
-from gyre._impl.function.function import function
+from gyre._impl.function.function import Function, Method, function
+from gyre._impl.function.interface import concrete_of, inputs_of, named_outputs
 from gyre._impl.function.signature import by_name
+from gyre._impl.graphs.constant import placeholder
+from gyre._impl.graphs.graph import Graph
 from gyre._impl.module import Module
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
@@ -20,6 +23,49 @@ def load(path) -> "OnnxModel":
     NotFoundError: no such file. InvalidArgumentError: a damaged one. UnimplementedError: an op, or
     a case of one, that Gyre does not have; the message names the node."""
     return OnnxModel(os.fspath(path))
+
+
+def save(obj, path, input_signature=None) -> None:
+    """Writes a function as a model of ONNX (a .onnx file; beside it, where its weights take more
+    than a gibibyte, PATH.data with these).
+
+    obj: a gyre.function with an input_signature of tensors, a ConcreteFunction, a model that
+    gyre.onnx.load gave, or, with `input_signature` (TensorSpecs), any callable.
+    Inputs have the names of the arguments, or of their TensorSpecs; outputs those of the dict that
+    it returns, else "output_0", "output_1", … Variables become initializers with their values of
+    now. Loops become Loop, conditionals If, calls are written in place; checks and prints are left
+    out.
+    UnimplementedError, naming the node: what ONNX has no form for, recursion and changes of
+    variables among it. ValueError: a function without input_signature. TypeError: arguments or
+    results that are no tensors."""
+    graph = Graph()
+    with graph.as_default():
+        if isinstance(obj, OnnxModel):
+            specs = obj.inputs
+            inputs = _placeholders(specs)
+            results, variables = obj._import(inputs), obj.variables
+        else:
+            if not callable(obj):
+                raise TypeError(f"a {type(obj).__name__} is no function")
+            if input_signature is not None:
+                if isinstance(obj, (Function, Method)):
+                    obj = obj.get_concrete_function(*input_signature)
+                else:
+                    obj = function(obj, input_signature=input_signature)
+            concrete = concrete_of(obj, "what is saved")
+            inputs = _placeholders(inputs_of(concrete, "what is saved", "a model of ONNX"))
+            results = concrete.run_in_graph(list(inputs.values()), list(concrete.captured_inputs))
+            variables = concrete.variables
+        outputs = named_outputs(results, "what is saved", "a model of ONNX")
+        named = [(variable.name.removesuffix(":0"), variable.handle) for variable in variables]
+        _gyre.save_onnx(graph, list(inputs.items()), list(outputs.items()), named, os.fspath(path))
+
+
+def _placeholders(specs) -> dict:
+    return {
+        name: placeholder(spec.dtype, spec.shape, f"input_{i}")
+        for i, (name, spec) in enumerate(specs.items())
+    }
 
 
 class OnnxModel(Module):

@@ -10,10 +10,6 @@ namespace {
 
 Expr Max0(NodeContext& c, const Expr& x) { return c.op("Maximum", {x, c.scalar(x.dtype(), 0)}); }
 
-void Relu(NodeContext& c) { c.out(0, c.op("Relu", {c.in(0)})); }
-void Sigmoid(NodeContext& c) { c.out(0, c.op("Sigmoid", {c.in(0)})); }
-void Softplus(NodeContext& c) { c.out(0, c.op("Softplus", {c.in(0)})); }
-
 void Softsign(NodeContext& c) {
   const Expr x = c.in(0);
   c.out(0, x / (c.op("Abs", {x}) + 1.0));
@@ -160,12 +156,9 @@ void AddActivationOps(OpTable& t) {
   t.Add("LogSoftmax", LogSoftmax);
   t.Add("Mish", Mish);
   t.Add("PRelu", PRelu);
-  t.Add("Relu", Relu);
   t.Add("Selu", Selu);
   t.Add("Shrink", Shrink);
-  t.Add("Sigmoid", Sigmoid);
   t.Add("Softmax", Softmax);
-  t.Add("Softplus", Softplus);
   t.Add("Softsign", Softsign);
   t.Add("Swish", Swish);
   t.Add("ThresholdedRelu", ThresholdedRelu);

@@ -102,7 +102,8 @@ class Collected {
   // Notes what is known of an element's shape.
   Expr Push(Scope& s, size_t i, const Expr& list, const Expr& item) {
     const PartialShape& shape = s.ShapeOf(item);
-    shapes_[i] = shape.has_rank() ? shape : declared_[i];
+    const auto both = shape.Intersect(declared_[i]);
+    shapes_[i] = both.ok() ? *both : shape;
     return Pushed(s, list, item);
   }
   Expr Stack(Scope& s, size_t i, const Expr& list) const {

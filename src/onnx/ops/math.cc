@@ -1,4 +1,4 @@
-// Arithmetic, elementwise functions, casts. They broadcast as numpy does.
+// Arithmetic that pairs.cc has not, casts. They broadcast as numpy does.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -8,36 +8,6 @@
 
 namespace gyre::onnx {
 namespace {
-
-#define GYRE_ONNX_NAME(name) constexpr char k##name[] = #name
-GYRE_ONNX_NAME(Abs);
-GYRE_ONNX_NAME(Acos);
-GYRE_ONNX_NAME(Acosh);
-GYRE_ONNX_NAME(AddV2);
-GYRE_ONNX_NAME(Asin);
-GYRE_ONNX_NAME(Asinh);
-GYRE_ONNX_NAME(Atan);
-GYRE_ONNX_NAME(Atanh);
-GYRE_ONNX_NAME(Ceil);
-GYRE_ONNX_NAME(Cos);
-GYRE_ONNX_NAME(Cosh);
-GYRE_ONNX_NAME(Erf);
-GYRE_ONNX_NAME(Exp);
-GYRE_ONNX_NAME(Floor);
-GYRE_ONNX_NAME(Identity);
-GYRE_ONNX_NAME(IsNan);
-GYRE_ONNX_NAME(Log);
-GYRE_ONNX_NAME(Mul);
-GYRE_ONNX_NAME(Neg);
-GYRE_ONNX_NAME(Rint);
-GYRE_ONNX_NAME(Sign);
-GYRE_ONNX_NAME(Sin);
-GYRE_ONNX_NAME(Sinh);
-GYRE_ONNX_NAME(Sqrt);
-GYRE_ONNX_NAME(Sub);
-GYRE_ONNX_NAME(Tan);
-GYRE_ONNX_NAME(Tanh);
-#undef GYRE_ONNX_NAME
 
 void IdentityOp(NodeContext& c) {
   const Value x = c.value(0);
@@ -83,8 +53,7 @@ void Variadic(NodeContext& c) {
   for (size_t i = 1; i < inputs.size(); ++i) result = c.op(kOp, {result, inputs[i]});
   c.out(0, inputs.size() == 1 ? c.op("Identity", {result}) : result);
 }
-constexpr char kMaximum[] = "Maximum";
-constexpr char kMinimum[] = "Minimum";
+constexpr char kAddV2[] = "AddV2", kMaximum[] = "Maximum", kMinimum[] = "Minimum";
 
 void MeanOp(NodeContext& c) {
   const std::vector<Expr> inputs = c.ins();
@@ -137,52 +106,23 @@ void BitShift(NodeContext& c) {
   c.out(0, c.op(direction == "LEFT" ? "LeftShift" : "RightShift", {c.in(0), c.in(1)}));
 }
 
-void Det(NodeContext& c) { c.out(0, c.op("MatrixDeterminant", {c.in(0)})); }
-
 }  // namespace
 
 void AddMathOps(OpTable& t) {
-  t.Add("Abs", Unary<kAbs>);
-  t.Add("Acos", Unary<kAcos>);
-  t.Add("Acosh", Unary<kAcosh>);
-  t.Add("Add", Binary<kAddV2>);
-  t.Add("Asin", Unary<kAsin>);
-  t.Add("Asinh", Unary<kAsinh>);
-  t.Add("Atan", Unary<kAtan>);
-  t.Add("Atanh", Unary<kAtanh>);
   t.Add("BitShift", BitShift);
   t.Add("Cast", CastOp);
   t.Add("CastLike", CastLike);
-  t.Add("Ceil", Unary<kCeil>);
   t.Add("Clip", Clip);
-  t.Add("Cos", Unary<kCos>);
-  t.Add("Cosh", Unary<kCosh>);
-  t.Add("Det", Det);
   t.Add("Div", Div);
-  t.Add("Erf", Unary<kErf>);
-  t.Add("Exp", Unary<kExp>);
-  t.Add("Floor", Unary<kFloor>);
   t.Add("Identity", IdentityOp);
   t.Add("IsInf", IsInf);
-  t.Add("IsNaN", Unary<kIsNan>);
-  t.Add("Log", Unary<kLog>);
   t.Add("Max", Variadic<kMaximum>);
   t.Add("Mean", MeanOp);
   t.Add("Min", Variadic<kMinimum>);
   t.Add("Mod", Mod);
-  t.Add("Mul", Binary<kMul>);
-  t.Add("Neg", Unary<kNeg>);
   t.Add("Pow", Pow);
   t.Add("Reciprocal", Reciprocal);
-  t.Add("Round", Unary<kRint>);
-  t.Add("Sign", Unary<kSign>);
-  t.Add("Sin", Unary<kSin>);
-  t.Add("Sinh", Unary<kSinh>);
-  t.Add("Sqrt", Unary<kSqrt>);
-  t.Add("Sub", Binary<kSub>);
   t.Add("Sum", Variadic<kAddV2>);
-  t.Add("Tan", Unary<kTan>);
-  t.Add("Tanh", Unary<kTanh>);
 }
 
 }  // namespace gyre::onnx

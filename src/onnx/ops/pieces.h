@@ -51,17 +51,6 @@ Expr SecondOperand(NodeContext& c, const Expr& x);
 // y with axes of size 1 behind its own, so that it begins at `axis` of x.
 Expr BeginningAt(NodeContext& c, const Expr& x, const Expr& y, int axis);
 
-// Ops that are one of Gyre's, of one input or of two.
-template <const char* kOp>
-void Unary(NodeContext& c) {
-  c.out(0, c.op(kOp, {c.in(0)}));
-}
-template <const char* kOp>
-void Binary(NodeContext& c) {
-  const Expr x = c.in(0);
-  c.out(0, c.op(kOp, {x, SecondOperand(c, x)}));
-}
-
 // Whether x is known to be one number, 0.
 bool IsZero(NodeContext& c, const Expr& x);
 // Elementwise.

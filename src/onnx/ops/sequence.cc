@@ -117,6 +117,10 @@ void ConcatFromSequence(NodeContext& c) {
 // Parts of sizes that are given: by a list, by one number for all (the last may be less), or 1.
 void SplitToSequence(NodeContext& c) {
   const Value x = c.value(0);
+  if (!c.has(1) && c.Int("axis", 0) == 0 && c.Int("keepdims", 1) == 0 && !c.failed()) {
+    const Expr list = c.op("TensorListFromTensor", {x.expr, c.b().Int(-1)});
+    return c.out(0, Value{list, Type::SequenceOf(x.type)});
+  }
   const int rank = c.Rank(x.expr);
   const int axis = c.Axis(c.Int("axis", 0), rank);
   if (c.failed()) return;

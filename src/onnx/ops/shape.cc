@@ -182,6 +182,8 @@ void Unsqueeze(NodeContext& c) {
     axes = *known;
   }
   if (axes.size() > Shape::kMaxRank) return c.Invalid("it names too many axes");
+  if (axes.size() == 1 && axes[0] == static_cast<int32_t>(axes[0]))
+    return c.out(0, Unsqueezed(c, x, static_cast<int>(axes[0])));
   const bool has_negative =
       std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; });
   const int rank = has_negative ? c.Rank(x) + static_cast<int>(axes.size()) : Shape::kMaxRank;

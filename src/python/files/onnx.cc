@@ -1,14 +1,18 @@
 // Models of ONNX: what the package needs of them.
+#include <map>
 #include <memory>
 #include <string>
 
+#include "eager/variable_store.h"
 #include "onnx/import.h"
 #include "ops/registry.h"
 #include "python/dtype.h"
 #include "python/execute.h"
 #include "python/files/import_graph.h"
+#include "python/graph.h"
 #include "python/python.h"
 #include "python/tensor.h"
+#include "session/onnx/onnx_file.h"
 
 namespace gyre::python {
 namespace {
@@ -50,6 +54,55 @@ nb::list Initializers(const PyOnnxModel& self) {
   return result;
 }
 
+Endpoint EndpointIn(GraphCore& graph, nb::handle tensor) {
+  const Value value = ValueIn(graph, tensor);
+  return {value.node(), value.slot()};
+}
+
+// [(name, tensor)]: values of the graph, and handles of variables, with what they are called in the
+// model. Variables have
+// their values of now, and what the graph has captured is constant.
+void SaveOnnx(nb::handle graph_object, nb::handle inputs, nb::handle outputs, nb::handle variables,
+              nb::handle path) {
+  GraphCore& graph = *ToGraph(graph_object);
+  const std::string where(TextOf(path, "a path"));
+  std::vector<std::string> input_names, output_names;
+  RunSignature signature;
+  for (const nb::handle input : nb::iter(inputs)) {
+    input_names.emplace_back(TextOf(input[0], "a name"));
+    signature.feeds.push_back(EndpointIn(graph, input[1]));
+  }
+  for (const nb::handle output : nb::iter(outputs)) {
+    output_names.emplace_back(TextOf(output[0], "a name"));
+    signature.fetches.push_back(EndpointIn(graph, output[1]));
+  }
+  OnnxSource source = SourceOf(graph.graph().program(), std::move(signature));
+  source.inputs = std::move(input_names);
+  source.outputs = std::move(output_names);
+  for (const GraphCore::CapturedTensor& captured : graph.captures()) {
+    source.constants.emplace_back(Endpoint{captured.inner.node(), captured.inner.slot()},
+                                  RequireEager(captured.outer, "what the function uses"));
+  }
+  std::map<uint64_t, std::string> names;
+  for (const nb::handle variable : nb::iter(variables)) {
+    names[RequireTensor(variable[1], "the handle of a variable").id] =
+        std::string(TextOf(variable[0], "a name"));
+  }
+  for (const GraphCore::CapturedTensor& variable : graph.variables()) {
+    const PyTensor& handle = RequireTensor(variable.outer, "the handle of a variable");
+    if (handle.owner == nullptr) continue;
+    OnnxVariable& added = source.variables[handle.owner->name()];
+    added.value = eager::ValueBehind(handle.eager);
+    added.initializer = names[handle.id];
+  }
+  absl::Status status;
+  {
+    const nb::gil_scoped_release release;
+    status = SaveAsOnnx(source, where);
+  }
+  Check(status);
+}
+
 }  // namespace
 
 void BindOnnx(nb::module_& m) {
@@ -64,6 +117,8 @@ void BindOnnx(nb::module_& m) {
           },
           nb::arg("outputs"), nb::arg("inputs"));
   m.def("load_onnx", &LoadOnnx, nb::arg("path"));
+  m.def("save_onnx", &SaveOnnx, nb::arg("graph"), nb::arg("inputs"), nb::arg("outputs"),
+        nb::arg("variables"), nb::arg("path"), "Writes values of a graph as a model of ONNX.");
 }
 
 }  // namespace gyre::python

@@ -16,6 +16,7 @@ NAMES = [
     "maml",
     "mixture_of_experts",
     "ode_solver",
+    "onnx_lstm",
     "parameter_server",
     "pipelined_lstm",
     "reinforce",
@@ -51,6 +52,12 @@ def test_beam_search():
     texts, scores = zip(*(found[beams] for beams in (1, 8, 200)), strict=True)
     assert list(scores) == sorted(scores) and all(text.startswith("it is ") for text in texts)
     assert texts[-1].endswith(".")
+
+
+def test_onnx_lstm():
+    found = run("onnx_lstm")
+    assert found["before"] > 0.3 and found["after"] < 0.02
+    assert found["apart"] < 1e-6
 
 
 def test_exported_model():

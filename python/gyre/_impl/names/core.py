@@ -197,6 +197,7 @@ NAMES = {
     "saved_model.LoadOptions": "gyre._impl.saved_model.options:LoadOptions",
     "saved_model.experimental.VariablePolicy": "gyre._impl.saved_model.options:VariablePolicy",
     "onnx.load": _I + "onnx:load",
+    "onnx.save": _I + "onnx:save",
     "onnx.OnnxModel": _I + "onnx:OnnxModel",
     "queue.QueueBase": _I + "graphs.queues:QueueBase",
     "queue.FIFOQueue": _I + "graphs.queues:FIFOQueue",

@@ -6,11 +6,11 @@ import os
 import re
 
 from gyre import _gyre
-from gyre._impl import errors, nest
+from gyre._impl import errors
 from gyre._impl.convert import call
 from gyre._impl.files import ModelFolder, make_folder, write_file
-from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method
+from gyre._impl.function.interface import concrete_of, inputs_of, named_outputs
 from gyre._impl.graphs.constant import placeholder
 from gyre._impl.graphs.graph import Graph
 from gyre._impl.lookup.tables import table_of
@@ -21,7 +21,6 @@ from gyre._impl.proto.own_ops import all_nodes, replace_own_ops
 from gyre._impl.saved_model.assets import asset_of
 from gyre._impl.saved_model.load import PREDICT, LoadedModel, Signature
 from gyre._impl.saved_model.tables import GraphTable
-from gyre._impl.spec import TensorSpec
 
 # Ops that mean something in this process alone.
 _LOCAL = {"PyFunc", "EagerPyFunc", "PyFuncStateless"}
@@ -83,40 +82,12 @@ def _functions_of(obj) -> dict:
     return found
 
 
-def _inputs_of(name: str, function) -> dict:
+def _specs_of(name: str, function) -> dict:
     """{argument: TensorSpec} of a function that is to be a signature."""
     if isinstance(function, Signature):
         return function.structured_input_signature[1]
-    if isinstance(function, (Function, Method)):
-        if function.input_signature is None:
-            raise ValueError(
-                f"signature '{name}': '{function.name}' has no input_signature, which says what it "
-                f"takes: give it one, or hand over its get_concrete_function(…)"
-            )
-        function = function.get_concrete_function()
-    if not isinstance(function, ConcreteFunction):
-        raise TypeError(f"signature '{name}' is a {type(function).__name__}, not a gyre.function")
-    args, kwargs = function.structured_input_signature
-    specs = nest.flatten((args, kwargs))
-    if not all(isinstance(spec, TensorSpec) for spec in specs) or any(map(nest.is_nested, args)):
-        raise TypeError(
-            f"signature '{name}' takes {args} {kwargs}: only tensors have names in a SavedModel"
-        )
-    return {spec.name: spec for spec in specs}
-
-
-def _outputs_of(name: str, results) -> dict:
-    if isinstance(results, (tuple, list)):
-        results = {f"output_{i}": value for i, value in enumerate(results)}
-    elif not isinstance(results, dict):
-        results = {"output_0": results}
-    for key, value in results.items():
-        if not isinstance(key, str) or not isinstance(value, _gyre.Tensor):
-            raise TypeError(
-                f"signature '{name}' gives {value!r} as {key!r}: only tensors have names in a "
-                "SavedModel"
-            )
-    return results
+    what = f"signature '{name}'"
+    return inputs_of(concrete_of(function, what), what, "a SavedModel")
 
 
 def _node_name(text: str) -> str:
@@ -143,7 +114,7 @@ class _Export:
         """A signature: {input: placeholder}, {output: tensor}."""
         inputs = {
             argument: placeholder(spec.dtype, spec.shape, _node_name(f"{name}_{argument}"))
-            for argument, spec in _inputs_of(name, function).items()
+            for argument, spec in _specs_of(name, function).items()
         }
         # Names of functions may begin as no name of a node may.
         with self._graph.name_scope(_node_name(name)):
@@ -151,11 +122,7 @@ class _Export:
                 concrete, used = function.concrete(), function.variables
                 arguments = [inputs[argument] for argument in sorted(inputs)]
             else:
-                concrete = (
-                    function
-                    if isinstance(function, ConcreteFunction)
-                    else function.get_concrete_function()
-                )
+                concrete = concrete_of(function, f"signature '{name}'")
                 arguments = list(inputs.values())
                 used = list(concrete.variables)
             captured = [self._in_graph(tensor) for tensor in concrete.captured_inputs]
@@ -163,7 +130,7 @@ class _Export:
         self._used.update((id(variable), variable) for variable in used)
         outputs = {
             key: call("Identity", value, name=_node_name(f"{name}_{key}"))
-            for key, value in _outputs_of(name, results).items()
+            for key, value in named_outputs(results, f"signature '{name}'", "a SavedModel").items()
         }
         return inputs, outputs
 
