@@ -8,6 +8,7 @@
 #include "base/stack.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "passes/for_results.h"
 
 namespace gyre::internal {
 
@@ -73,6 +74,8 @@ std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<T
   request.op = is_stateful ? call.stateful_op : call.op;
   request.inputs = std::move(call.inputs);
   request.attrs = std::move(call.attrs);
+  if (is_stateful && call.op != "PartitionedCall" && scope->graph()->follows_session_rules())
+    request.attrs.Set(std::string(kForResultsAttr), true);
   request.name = std::move(call.name);
   request.where = where;
   request.infos = std::move(call.infos);

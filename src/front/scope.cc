@@ -153,6 +153,12 @@ void Scope::Await(const Operation& operation, const std::source_location& where,
   ThrowOutOfReach(*made_in, operation.node(), where);
 }
 
+void Scope::AwaitOutside(const Operation& operation) {
+  for (const Scope* scope = parent_.get(); scope != nullptr; scope = scope->parent_.get()) {
+    if (scope == operation.scope().get()) awaited_.push_back(operation);
+  }
+}
+
 Endpoint Scope::AddConstant(const Tensor& value, const std::string& name,
                             const std::source_location& where, bool has_final_name) {
   AttrMap attrs;
@@ -277,6 +283,12 @@ void Scope::OrderEffects(NodeId id, const std::vector<Access>& accesses) {
     if (is_input || std::find(controls.begin(), controls.end(), before) != controls.end()) continue;
     builder_->AddControlInput(id, before);
   }
+}
+
+std::vector<NodeId> Scope::TakeEffects() {
+  const std::vector<NodeId> last = effects_.Last();
+  effects_ = EffectOrder();
+  return last;
 }
 
 // ---- Captures

@@ -18,6 +18,7 @@
 #include "front/graph_state.h"
 #include "grad/memory_policy.h"
 #include "gyre/control_flow.h"
+#include "ir/shape_inference.h"
 #include "ir/value_info.h"
 
 namespace gyre::internal {
@@ -66,6 +67,7 @@ class TracedFunction {
                   const std::source_location& where) const;
   void CheckIsInReach(const std::source_location& where) const;
   bool IsInOpenBody(const Scope* scope) const;
+  static void RefineByValues(Scope& scope, NodeId id, const std::source_location& where);
   std::vector<Value> AddCallNode(const ScopePtr& scope, Trace& trace, const Leaves& args,
                                  const std::source_location& where) const;
 
@@ -295,6 +297,33 @@ bool TracedFunction::IsInOpenBody(const Scope* scope) const {
   return scope != nullptr;
 }
 
+// A function is traced for shapes. What is known of the values of arguments may tell more of the
+// shapes of results.
+void TracedFunction::RefineByValues(Scope& scope, NodeId id, const std::source_location& where) {
+  const Node& node = scope.function().node(id);
+  const auto is_open = [&](int slot) { return !scope.info({id, slot}).shape.IsFullyKnown(); };
+  const auto has_value = [&](const Endpoint& e) {
+    const ValueInfo& info = scope.info(e);
+    return info.constant.has_value() || info.as_shape;
+  };
+  std::vector<int> open;
+  for (int slot = 0; slot < node.num_outputs(); ++slot) {
+    if (is_open(slot)) open.push_back(slot);
+  }
+  if (open.empty() || !absl::c_any_of(node.inputs, has_value)) return;
+  Function call;
+  call.nodes.push_back(node);
+  std::vector<ValueInfo> infos;
+  for (const Endpoint& input : node.inputs) infos.push_back(scope.info(input));
+  const absl::StatusOr<std::vector<ValueInfo>> found =
+      InferNode(*scope.graph()->ProgramOf(call), node, std::move(infos));
+  if (!found.ok()) return;  // an error of the run, if there is one
+  for (const int slot : open) {
+    if (static_cast<size_t>(slot) < found->size())
+      scope.RefineShape({id, slot}, (*found)[slot].shape, where);
+  }
+}
+
 std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& trace,
                                                const Leaves& args,
                                                const std::source_location& where) const {
@@ -319,6 +348,7 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
   }
   request.attrs.Set("Tout", std::move(types));
   const NodeId node = scope->Add(std::move(request));
+  if (trace.is_done) RefineByValues(*scope, node, where);
   std::vector<Value> results;
   for (int i = 0; i < static_cast<int>(trace.types.size()); ++i)
     results.push_back(scope->ValueAt({node, i}));
@@ -330,6 +360,11 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
 std::shared_ptr<TracedFunction> MakeFunction(const std::string& name,
                                              const std::source_location& where) {
   return std::make_shared<TracedFunction>(name, GraphState::Current(where)->scope(), where);
+}
+
+std::shared_ptr<TracedFunction> MakeFunctionOfMain(const std::string& name,
+                                                   const std::source_location& where) {
+  return std::make_shared<TracedFunction>(name, GraphState::Current(where)->main(), where);
 }
 
 std::shared_ptr<TracedFunction> Declare(const std::string& name, std::vector<TensorSpec> args,

@@ -7,6 +7,10 @@
 
 namespace gyre::internal {
 
+// A function that stands in the main graph, whatever is being traced: it can be called everywhere.
+GYRE_INTERNAL_EXPORT std::shared_ptr<TracedFunction> MakeFunctionOfMain(
+    const std::string& name, const std::source_location& where);
+
 // Gradients run calls of the function again instead of keeping what they compute inside.
 GYRE_INTERNAL_EXPORT void RunAgainForGradients(TracedFunction& function);
 

@@ -35,9 +35,12 @@ DType TypeOf(const Function& main, Endpoint e) {
 }
 
 absl::Status CheckRequest(const Function& main, const GradientRequest& request) {
-  for (const Endpoint& y : request.ys) {
+  for (size_t i = 0; i < request.ys.size(); ++i) {
+    const Endpoint y = request.ys[i];
     GYRE_RETURN_IF_ERROR(CheckEndpoint(main, y, "a y"));
-    if (TypeOf(main, y) == DType::kVariant || TypeOf(main, y) == DType::kResource) {
+    const bool has_weight = i < request.grad_ys.size() && request.grad_ys[i];
+    if ((TypeOf(main, y) == DType::kVariant && !has_weight) ||
+        TypeOf(main, y) == DType::kResource) {
       return absl::InvalidArgumentError(absl::StrCat("'", main.EndpointName(y), "' is a ",
                                                      DTypeName(TypeOf(main, y)),
                                                      ": only numbers can be differentiated"));

@@ -5,6 +5,7 @@
 #include "eager/variable_store.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "front/lifted.h"
 #include "front/op_call.h"
 #include "graphdef/export.h"
 #include "ir/shape_inference.h"
@@ -383,8 +384,22 @@ void BindGraphs(nb::module_& m) {
                return state->Set({.colocated = names});
              });
            })
+      .def("take_effects",
+           [](PyGraph& self) {
+             gyre::internal::Scope& main = *self.core->state()->main();
+             nb::list names;
+             for (const NodeId id : main.TakeEffects()) names.append(ToStr(main.function().node(id).name));
+             return names;
+           })
       .def("main_scope", &MainScope)
       .def("freeze", [](PyGraph& self, bool frozen) { self.core->set_frozen(frozen); });
+  m.def("lifted",
+        [](nb::handle tensor) {
+          const PyTensor& inner = RequireTensor(tensor, "what is lifted");
+          if (!inner.is_symbolic()) return nb::borrow(tensor);
+          return WrapSymbolic(gyre::internal::Lift(inner.symbolic, {}), inner.graph);
+        },
+        nb::arg("tensor"), "The same value, computed in the main graph of its graph.");
   m.def("current_graph", [] {
     return CurrentGraph() == nullptr ? nb::object(nb::none()) : ToPython(SharedCurrentGraph());
   });

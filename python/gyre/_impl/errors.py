@@ -227,8 +227,13 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
     return cls.code
 
 
+class UnsupportedValueError(TypeError):
+    """A function of numpy arrays returned what cannot be a tensor."""
+
+
 # What the exceptions of host functions count as.
 _OF_PYTHON = (
+    (UnsupportedValueError, InternalError),
     (TypeError, InvalidArgumentError),
     (ValueError, InvalidArgumentError),
     (StopIteration, OutOfRangeError),

@@ -58,13 +58,20 @@ std::string NameOf(GraphCore& graph, nb::handle tensor) {
   return value.name();
 }
 
-std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, nb::handle fetches) {
+// `effects`: names of the nodes after which all that is to happen has happened; None: all of them.
+std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, nb::handle fetches,
+                                           nb::handle effects) {
   auto made = std::make_shared<Template>();
   for (const nb::handle feed : nb::iter(feeds)) made->feeds.push_back(NameOf(graph, feed));
   for (const nb::handle fetch : nb::iter(fetches)) made->fetches.push_back(NameOf(graph, fetch));
-  const gyre::internal::Scope& main = *graph.state()->main();
-  for (const NodeId id : main.last_effects())
-    made->effects.push_back(main.function().node(id).name);
+  if (effects.is_none()) {
+    const gyre::internal::Scope& main = *graph.state()->main();
+    for (const NodeId id : main.last_effects())
+      made->effects.push_back(main.function().node(id).name);
+  } else {
+    for (const nb::handle name : nb::iter(effects))
+      made->effects.emplace_back(TextOf(name, "an effect"));
+  }
   for (const GraphCore::CapturedTensor& variable : graph.variables()) {
     made->variables.emplace_back(variable.inner.name(), variable.outer);
     const auto type = eager::VariableBehind(AsTensor(variable.outer)->eager);
@@ -108,7 +115,7 @@ void CheckCount(const Template& made_of, nb::handle args) {
 // which all its effects have happened).
 nb::tuple AddTraced(nb::handle traced, nb::handle feeds, nb::handle fetches, nb::handle args) {
   const auto graph = RequireGraph("a traced graph");
-  const std::shared_ptr<const Template> made_of = TemplateOf(*ToGraph(traced), feeds, fetches);
+  const std::shared_ptr<const Template> made_of = TemplateOf(*ToGraph(traced), feeds, fetches, nb::none());
   CheckCount(*made_of, args);
   const std::vector<Value> results = AddNodes(*made_of, *graph, ValuesOf(args, "args"));
   const gyre::internal::ScopePtr& main = graph->state()->main();
@@ -117,10 +124,11 @@ nb::tuple AddTraced(nb::handle traced, nb::handle feeds, nb::handle fetches, nb:
   return nb::make_tuple(WrapAll(results, graph), effects);
 }
 
-PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::handle fetches) {
+PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::handle fetches,
+                   nb::handle effects) {
   PyFunction made{RequireGraph("a function"), nullptr, nullptr};
-  made.traced = gyre::internal::MakeFunction(std::string(TextOf(name, "a name")), kNowhere);
-  made.made_of = TemplateOf(*ToGraph(graph), feeds, fetches);
+  made.traced = gyre::internal::MakeFunctionOfMain(std::string(TextOf(name, "a name")), kNowhere);
+  made.made_of = TemplateOf(*ToGraph(graph), feeds, fetches, effects);
   return made;
 }
 
@@ -171,7 +179,8 @@ void BindFunctions(nb::module_& m) {
           nb::arg("name"), nb::arg("args") = nb::none(), nb::arg("results") = nb::none(),
           nb::kw_only(), nb::arg("recompute") = false)
       .def_static("of_graph", &OfGraph, nb::arg("name"), nb::arg("graph"), nb::arg("feeds"),
-                  nb::arg("fetches"), "A graph that has been traced, with its effects.")
+                  nb::arg("fetches"), nb::arg("effects") = nb::none(),
+                  "A graph that has been traced, with its effects.")
       .def("define",
            [](PyFunction& self, nb::callable fn) {
              RequireGraph("a function");

@@ -2,6 +2,7 @@
 once, which the core goes back over (src/eager)."""
 
 from gyre import _gyre
+from gyre._impl.autodiff import kept_errors
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.tracing.variables import argument_for
@@ -89,7 +90,7 @@ def symbolic(
         ]
     else:
         weights = None
-    found = _gyre.gradients(
+    found = kept_errors.gradients(
         targets,
         sources,
         weights,

@@ -11,6 +11,7 @@ from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.device import device_in_scope
 from gyre._impl.device_spec import DeviceSpec
+from gyre._impl.errors import StructureError
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
@@ -169,7 +170,7 @@ def _trace(index, branches, name, at):
                 return seen[0].emit(taken)
             except Mismatch:
                 why = nest.difference(seen[1].value, taken.value) or "dtypes differ"
-                raise TypeError(
+                raise StructureError(
                     f"the branches of {name} at {at} must return values of the same structure and "
                     f"dtypes: {why}. Branch 0 returns {seen[1].describe()}, branch {number} "
                     f"returns {taken.describe()}"

@@ -36,7 +36,18 @@ def _pack(outputs, structure):
     return nest.pack_sequence_as(structure, outputs, expand_composites=True)
 
 
-def _results(name, results, dtypes, structure=None):
+def _converted(leaf, dtype, refused):
+    """A value that the Python function returned as a tensor; `refused`: of the error if it is no
+    number, text or array of these."""
+    try:
+        return _gyre.convert(leaf, None if hasattr(leaf, "dtype") else dtype)
+    except TypeError as error:
+        if refused is TypeError or isinstance(leaf, (bool, int, float, complex, str, bytes)):
+            raise
+        raise refused(str(error)) from None
+
+
+def _results(name, results, dtypes, structure=None, refused: type[TypeError] = TypeError):
     """What the Python function returned, as tensors of the promised dtypes."""
     _require_kinds(name, results, structure)
     if results is None:
@@ -45,7 +56,7 @@ def _results(name, results, dtypes, structure=None):
         len(dtypes) == 1
         and not isinstance(results, dict)
         and not _holds_tensors(results)
-        and not (_is_array(results) and isinstance(structure, (list, tuple)))
+        and not (len(results) == 1 and isinstance(structure, (list, tuple)))
     ):
         leaves = nest.flatten(results, expand_composites=True)
     elif hasattr(results, "_type_spec") and not isinstance(results, _gyre.Tensor):
@@ -58,11 +69,7 @@ def _results(name, results, dtypes, structure=None):
         raise ValueError(f"{name} returned {len(leaves)} values where Tout promises {len(dtypes)}")
     tensors = []
     for leaf, dtype in zip(leaves, dtypes, strict=True):
-        tensor = (
-            leaf
-            if isinstance(leaf, _gyre.Tensor)
-            else _gyre.convert(leaf, None if hasattr(leaf, "dtype") else dtype)
-        )
+        tensor = leaf if isinstance(leaf, _gyre.Tensor) else _converted(leaf, dtype, refused)
         if tensor.dtype != dtype:
             raise TypeError(
                 f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises "
@@ -78,11 +85,6 @@ def _require_kinds(name, results, structure) -> None:
         promised = isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec)
         if promised and not isinstance(value, spec.value_type):
             raise ValueError(f"{name} returned {type(value).__name__}, where Tout promises {spec}")
-
-
-def _is_array(results) -> bool:
-    """Whether it is one numpy array in a list: the list of results where Tout is one, too."""
-    return len(results) == 1 and getattr(results[0], "ndim", 0) > 0
 
 
 def _holds_tensors(results):
@@ -218,7 +220,8 @@ def numpy_function(
 ) -> Any:
     """func(*inp), called by Python when the graph runs, with numpy arrays; returns arrays.
 
-    Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so
+    Otherwise as py_function; of results that are no numbers or texts a run makes an InternalError
+    (also a TypeError). No gradient goes through it. stateful=False: func has no effects, so
     that it is called where its results are needed alone."""
     if not callable(func):
         raise ValueError(f"numpy_function takes a callable, not {func!r}")
@@ -227,7 +230,8 @@ def numpy_function(
     label = name or getattr(func, "__name__", "numpy_function")
 
     def call(tensors):
-        return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes, structure)
+        results = func(*(tensor.numpy() for tensor in tensors))
+        return _results(label, results, dtypes, structure, errors.UnsupportedValueError)
 
     if _gyre.current_graph() is None:
         values = [_gyre.convert(value) for value in inp]

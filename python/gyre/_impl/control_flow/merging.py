@@ -2,6 +2,7 @@
 
 from gyre import _gyre
 from gyre._impl import handlers
+from gyre._impl.errors import StructureError
 from gyre._impl.tracing import aliases, raising
 from gyre._impl.tracing import layout as layouts
 from gyre._impl.tracing.effects import Watch
@@ -61,7 +62,9 @@ class _Branches:
         self.plan[i] = joined
 
     def refuse(self, i, then, otherwise, why):
-        raise TypeError(self.refusal(self.names[i], self.at, then, otherwise, why)) from None
+        raise StructureError(
+            self.refusal(self.names[i], self.at, then, otherwise, why)
+        ) from None
 
     def results(self, tensors, is_older):
         tensors = iter(tensors)

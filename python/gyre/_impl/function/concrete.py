@@ -302,7 +302,9 @@ class ConcreteFunction(ConcreteMembers):
     _repr_html_ = html
 
     def __repr__(self):
-        return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"
+        return (
+            f"<ConcreteFunction {self.name}{self.pretty_printed_signature(False)} at {id(self):#x}>"
+        )
 
 
 def _run(executable, tensors):

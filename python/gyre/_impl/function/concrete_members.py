@@ -148,8 +148,11 @@ class ConcreteMembers(_gyre.QuietCallable):
         lines = ["Input Parameters:"]
         lines += [f"  {p.name} ({p.kind.name}): {text}" for p, text in told] or ["  None"]
         lines += ["Output Type:", f"  {_told(kind.output)}", "Captures:"]
-        lines += [f"  {key}: {spec!r}" for key, spec in kind.captures.items()] or ["  None"]
+        lines += [f"  {key}: {_told(spec)}" for key, spec in kind.captures.items()] or ["  None"]
         return "\n".join(lines)
+
+    def __str__(self):
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
 
     def add_to_graph(self, g=None) -> None:
         """Accepted, without effect: a graph gets a function with the first call of it."""
@@ -164,4 +167,4 @@ def _told(spec) -> str:
     """A part of a signature, as it is shown: specs, and values that are part of the type."""
     if isinstance(spec, (int, float, str, bytes, bool)):
         return f"Literal[{spec!r}]"
-    return repr(spec)
+    return repr(spec).replace("dtype=gyre.", "dtype=tf.")

@@ -97,6 +97,11 @@ def call(function, python, leaves):
     if state.probing:
         return _in_trial(entry, python)
     outside = _containers_of_outside(python)
+    if outside is None and "implements" in function._options:
+        raise AssertionError(
+            f"{function.name} says what it implements, and uses tensors of the graph around it: "
+            "hand them over as arguments; variables are always captured"
+        )
     key = (
         None
         if outside is None

@@ -10,6 +10,8 @@ from gyre._impl import nest
 from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.asserts import Assert
 from gyre._impl.compat.v1.group import with_dependencies
+from gyre._impl.composites.ragged import RaggedTensor
+from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow import case as cases
 from gyre._impl.control_flow import cond as conds
 from gyre._impl.control_flow import while_loop as loops
@@ -37,11 +39,13 @@ def called(fn):
     return call
 
 
-def _branch(fn):
-    """A branch whose operations become tensors that wait for them."""
+def _branch(fn, is_single=False):
+    """A branch whose operations become tensors that wait for them. is_single: a list or tuple of
+    one result becomes that result."""
 
     def call():
-        return nest.map_structure(_done, fn(), expand_composites=True)
+        result = nest.map_structure(_done, fn(), expand_composites=True)
+        return _single(result) if is_single else result
 
     return call
 
@@ -111,9 +115,9 @@ def cond(
         return result if strict else _single(result)
     if isinstance(pred, bool):
         raise TypeError("'pred' must not be a Python bool.")
-    result = conds.cond(pred, _branch(true_fn), _branch(false_fn), name or "cond")
-    result = named_results(result)
-    return result if strict or modes.control_flow_v2 else _single(result)
+    is_single = not (strict or modes.control_flow_v2)
+    branches = _branch(true_fn, is_single), _branch(false_fn, is_single)
+    return named_results(conds.cond(pred, *branches, name or "cond"))
 
 
 def _single(result):
@@ -262,12 +266,15 @@ def while_loop(
 
 
 def _shapes(loop_vars):
-    """The shapes that loop variables start with, as invariants; None where some are composites,
-    whose parts may change."""
+    """The shapes that loop variables start with, as invariants: of ragged and sparse tensors how
+    many rows, or dimensions, there are. None where some are other composites, whose parts may
+    change."""
     leaves = nest.flatten(loop_vars)
-    if not all(isinstance(leaf, _gyre.Tensor) for leaf in leaves):
+    if not all(isinstance(leaf, (_gyre.Tensor, RaggedTensor, SparseTensor)) for leaf in leaves):
         return None
-    return nest.map_structure(lambda leaf: leaf.shape, loop_vars)
+    return nest.map_structure(
+        lambda leaf: leaf.shape if isinstance(leaf, _gyre.Tensor) else leaf._type_spec, loop_vars
+    )
 
 
 def switch_case(branch_index, branch_fns, default=None, name: str = "switch_case") -> Any:

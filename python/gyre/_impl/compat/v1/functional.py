@@ -9,13 +9,16 @@ from gyre._impl.compat.v1.control import called
 from gyre._impl.compat.v1.variable_scope import as_body
 from gyre._impl.control_flow import map_fn as maps
 from gyre._impl.control_flow import scan as scans
-from gyre._impl.graphs.graph import name_scope
+from gyre._impl.graphs.graph import has_default_graph, name_scope
+from gyre._impl.tracing.user_code import user_code
 
 
 def _body(fn):
     if not callable(fn):
         raise TypeError("fn must be callable.")
-    return called(as_body(fn))
+    if has_default_graph():
+        return called(as_body(fn))
+    return called(as_body(user_code(fn)))
 
 
 def map_fn(
