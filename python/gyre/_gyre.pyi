@@ -332,6 +332,9 @@ class Graph:
     def control_scope(self, before: list[Tensor | Node]) -> Any: ...
     def no_control_scope(self) -> Any: ...  # nothing around is waited for
     def colocation_scope(self, groups: list[str]) -> Any: ...  # nodes get attribute _class
+    # false while a function is traced in a graph of sessions, too
+    @property
+    def follows_session_rules(self) -> bool: ...
     # names of the nodes after which all effects so far have happened; later ones do not wait
     def take_effects(self) -> list[str]: ...
     # the main graph, outside of bodies being traced

@@ -11,7 +11,6 @@
 #include "eager/effect_log.h"
 #include "front/graph_state.h"
 #include "gyre/core/options.h"
-#include "passes/for_results.h"
 #include "python/arrays/items.h"
 #include "python/cluster/cluster.h"
 #include "python/graph.h"
@@ -19,7 +18,7 @@
 #include "python/tensor.h"
 #include "python/tracing/nodes.h"
 #include "python/watched_run.h"
-#include "session/names.h"
+#include "session/form.h"
 
 namespace gyre::python {
 namespace {
@@ -158,14 +157,6 @@ std::string NameIn(GraphCore& graph, nb::handle tensor, absl::string_view what) 
   return value.name();
 }
 
-// A session's program as a run of these takes it.
-std::shared_ptr<const Program> ForSession(const std::shared_ptr<const Program>& program,
-                                          const PyExecutable& made) {
-  RunSignature signature =
-      ValueOf(MainNames(*program).FindSignature(made.feeds, made.fetches, made.targets));
-  return ValueOf(ForResultsPass(MakeStaged(program, std::move(signature)))).program;
-}
-
 // Of a node, or of the one that computes a tensor.
 std::string NodeNameIn(GraphCore& graph, nb::handle item) {
   if (const Operation* operation = AsOperation(item)) {
@@ -204,7 +195,8 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
   }
   made.compile = core.compile();
   made.program = core.graph().program();
-  if (core.is_for_sessions()) made.program = ForSession(made.program, made);
+  if (core.is_for_sessions())
+    made.program = ValueOf(ForResults(made.program, made.feeds, made.fetches, made.targets));
   made.Compiled();
   return nb::cast(std::move(made));
 }

@@ -391,6 +391,8 @@ void BindGraphs(nb::module_& m) {
              for (const NodeId id : main.TakeEffects()) names.append(ToStr(main.function().node(id).name));
              return names;
            })
+      .def_prop_ro("follows_session_rules",
+                   [](PyGraph& self) { return self.core->follows_session_rules(); })
       .def("main_scope", &MainScope)
       .def("freeze", [](PyGraph& self, bool frozen) { self.core->set_frozen(frozen); });
   m.def("lifted",

@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "front/scope.h"
 #include "python/arrays/buffer.h"
 #include "python/arrays/convert.h"
 #include "python/arrays/dlpack.h"
