@@ -62,6 +62,7 @@ class Tensor:
     _dims: Any  # Dims, of which most code knows, or has asked, that the rank is known
     is_symbolic: bool
     _known: Tensor | None  # the value, if it is known while a graph is built
+    _is_reference: bool  # what reads it may change it
     id: int  # unique while the process lives: never given to another tensor
     name: str  # symbolic only
     device: str

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,11 +63,32 @@ class ForResults {
   }
 
  private:
-  bool IsToNarrow(const Node& node) const {
+  static bool RunsForResults(const Node& node) {
     const OpKind kind = node.kind();
     return (IsConditional(kind) || kind == OpKind::kWhile) &&
-           node.attrs.GetOr<bool>(std::string(kForResultsAttr), false) &&
-           !effects_.Of(node).MayDrop();
+           node.attrs.GetOr<bool>(std::string(kForResultsAttr), false);
+  }
+
+  // Whether such a node is in the function, or in one that it calls.
+  bool Holds(const std::string& name) {
+    const auto [found, is_new] = holds_.try_emplace(name, false);
+    const Function* function = is_new ? edit_.Find(name) : nullptr;
+    if (function == nullptr) return found->second;
+    bool holds = false;
+    for (const Node& node : function->nodes) holds = holds || RunsForResults(node) || Calls(node);
+    return holds_[name] = holds;
+  }
+
+  // A call of a function that holds one.
+  bool Calls(const Node& node) {
+    if (node.kind() != OpKind::kCall || node.op == nullptr) return false;
+    const std::vector<Callee> callees = CalleesOf(edit_.program(), node);
+    return std::any_of(callees.begin(), callees.end(),
+                       [this](const Callee& callee) { return Holds(callee.function.name); });
+  }
+
+  bool IsToNarrow(const Node& node) {
+    return (RunsForResults(node) || Calls(node)) && !effects_.Of(node).MayDrop();
   }
 
   absl::Status NarrowNodes(const Needs& needs, Rewrite& rewrite) {
@@ -78,18 +100,19 @@ class ForResults {
   }
 
   absl::Status Narrow(Bits outputs, Node& node) {
+    const OpKind kind = node.kind();
     for (int i = 0; i < node.num_outputs(); ++i)
-      outputs[i] = outputs[i] || !HasStandIn(node.signature.outputs[i].dtype);
-    const bool is_loop = node.kind() == OpKind::kWhile;
+      outputs[i] = outputs[i] || kind == OpKind::kCall ||
+                   !HasStandIn(node.signature.outputs[i].dtype);
     const std::vector<Callee> callees = CalleesOf(edit_.program(), node);
-    if (is_loop) FindLoopVariables(callees, outputs);
+    if (kind == OpKind::kWhile) FindLoopVariables(callees, outputs);
     std::map<std::string, std::string> names;
     for (const Callee& callee : callees) {
       if (callee.function.attrs != nullptr && !callee.function.attrs->empty())
         return absl::OkStatus();
       const Bits results = callee.is_condition() ? Bits{true} : outputs;
       GYRE_ASSIGN_OR_RETURN(names[callee.function.name],
-                            Narrowed(callee.function.name, results, is_loop));
+                            Narrowed(callee.function.name, results, kind));
     }
     for (const auto& [key, value] : AttrMap(node.attrs)) {
       if (const auto* one = std::get_if<FunctionRef>(&value)) {
@@ -130,20 +153,29 @@ class ForResults {
     return signature;
   }
 
-  // The name of the function without what these results do not need.
-  absl::StatusOr<std::string> Narrowed(const std::string& name, const Bits& results,
-                                       bool is_loop) {
-    const auto [made, is_new] = made_.try_emplace({name, results, is_loop});
+  // Of a call: what it does happens, save in such nodes.
+  static RunSignature SignatureOfCall(const Function& function) {
+    RunSignature signature = CallSignature(function);
+    std::erase_if(signature.targets,
+                  [&](NodeId id) { return RunsForResults(function.node(id)); });
+    for (const auto& [name, id] : function.control_results) signature.targets.push_back(id);
+    return signature;
+  }
+
+  // The name of the function without what these results do not need. `kind`: of who runs it.
+  absl::StatusOr<std::string> Narrowed(const std::string& name, const Bits& results, OpKind kind) {
+    const auto [made, is_new] = made_.try_emplace({name, results, kind});
     if (!is_new) return made->second;
     const Function* found = edit_.Find(name);
     if (found == nullptr) return made->second = name;  // an error of whoever runs it
     Function function = *found;
-    const Needs needs = NeedsOf(function, SignatureOf(function, results));
+    const Needs needs = NeedsOf(function, kind == OpKind::kCall ? SignatureOfCall(function)
+                                                                : SignatureOf(function, results));
     function.name = edit_.UniqueFunctionName(name);
     std::string& made_name = made->second = function.name;
     Rewrite rewrite(edit_.ops(), std::move(function));
     GYRE_RETURN_IF_ERROR(NarrowNodes(needs, rewrite));
-    ReplaceResults(results, is_loop, rewrite);
+    ReplaceResults(results, kind == OpKind::kWhile, rewrite);
     for (NodeId id = 0; id < rewrite.num_old_nodes(); ++id) {
       if (!needs.nodes[id] && rewrite.node(id).kind() != OpKind::kArg) rewrite.Drop(id, {});
     }
@@ -166,7 +198,8 @@ class ForResults {
 
   const Effects effects_;
   passes::StagedEdit edit_;
-  std::map<std::tuple<std::string, Bits, bool>, std::string> made_;
+  std::map<std::string, bool> holds_;
+  std::map<std::tuple<std::string, Bits, OpKind>, std::string> made_;
 };
 
 }  // namespace

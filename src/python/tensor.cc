@@ -375,6 +375,12 @@ void BindTensors(nb::module_& m) {
       .def_prop_ro("is_symbolic", &PyTensor::is_symbolic)
       // The value, as far as it is known while a graph is built: an eager tensor, or None.
       .def_prop_ro("_known", &KnownOf)
+      .def_prop_ro("_is_reference",
+                   [](const PyTensor& t) {
+                     if (!t.is_symbolic()) return false;
+                     const Node& node = t.symbolic.scope()->function().node(t.symbolic.node());
+                     return node.signature.outputs[t.symbolic.slot()].is_ref;
+                   })
       .def_ro("id", &PyTensor::id)
       .def_prop_ro("name", &NameOf)
       .def_prop_ro("device",

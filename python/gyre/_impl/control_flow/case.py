@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gyre import _gyre
-from gyre._impl import nest
+from gyre._impl import facade, nest
 from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.cond import cond
@@ -123,6 +123,7 @@ def _branch_list(branch_fns):
     return branch_fns
 
 
+@facade.has_form("compat.v1.control:switch_case")
 def switch_case(
     branch_index: Any,
     branch_fns,

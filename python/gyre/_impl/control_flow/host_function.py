@@ -31,6 +31,9 @@ def _pack(outputs, structure):
             graph: Any = _gyre.current_graph()
             return graph.last_operation()
         return structure
+    for output, part in zip(outputs, nest.flatten(structure, expand_composites=True), strict=True):
+        if isinstance(part, TensorSpec) and output.is_symbolic:
+            output.set_shape(part.shape)
     if not isinstance(structure, (list, tuple, dict, TypeSpec)):
         return outputs[0]
     return nest.pack_sequence_as(structure, outputs, expand_composites=True)
@@ -50,13 +53,15 @@ def _converted(leaf, dtype, refused):
 def _results(name, results, dtypes, structure=None, refused: type[TypeError] = TypeError):
     """What the Python function returned, as tensors of the promised dtypes."""
     _require_kinds(name, results, structure)
+    if isinstance(structure, (list, tuple)) and len(structure) == len(dtypes) == 1:
+        if isinstance(results, (list, tuple)) and len(results) == 1:  # the list of results
+            results, structure = results[0], structure[0]
     if results is None:
         leaves = []
     elif isinstance(results, (list, tuple, dict)) and not (
         len(dtypes) == 1
         and not isinstance(results, dict)
         and not _holds_tensors(results)
-        and not (len(results) == 1 and isinstance(structure, (list, tuple)))
     ):
         leaves = nest.flatten(results, expand_composites=True)
     elif hasattr(results, "_type_spec") and not isinstance(results, _gyre.Tensor):

@@ -61,7 +61,7 @@ def _row(x, i):
     if not isinstance(x, SparseTensor):
         return call("GatherV2", x, i, 0)
     number = call("Cast", i, DstT=INT64)
-    here = call("Reshape", call("Where", x.indices[:, 0] == number), [-1])
+    here = call("Reshape", call("Where", call("Equal", x.indices[:, 0], number)), [-1])
     indices = call("GatherV2", x.indices, here, 0)
     values = call("GatherV2", x.values, here, 0)
     return SparseTensor.of_parts(indices[:, 1:], values, x.dense_shape[1:])

@@ -20,16 +20,19 @@ _made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def note(function, leaves, traces):
-    """Before a trace is made. Warns from the fifth on, saying what differs from the one before; and
-    where functions of one code are made anew, each for one call."""
+    """Before a trace is made. Warns from the fifth on, saying what differs from the one before.
+    Where functions of one code are made anew, each for one call, the log says so: a program may
+    have its reasons."""
     made = [trace for group in traces.values() for trace in group]
     if not made:
         _note_first(function)
     elif len(made) >= _MANY - 1 and not len(made) % (_MANY - 1):
-        _warn(
+        text = _text(
             f"{function.name} is traced for the {len(made) + 1}th time, at {place()}: "
             f"{_difference(function, leaves, made[-1])}."
         )
+        _log.warning(text)
+        warnings.warn(text, stacklevel=stack_level())
 
 
 def _note_first(function):
@@ -41,20 +44,20 @@ def _note_first(function):
         count += 1
     _made[code] = count, weakref.ref(function)
     if count == _MANY:
-        _warn(
-            f"{function.name} is made for the {count}th time, and traced each time, at {place()}: "
-            "the ones before were forgotten, with their traces."
+        _log.warning(
+            _text(
+                f"{function.name} is made for the {count}th time, and traced each time, at "
+                f"{place()}: the ones before were forgotten, with their traces."
+            )
         )
 
 
-def _warn(what):
-    text = (
+def _text(what):
+    return (
         f"{what} Tracing is expensive, far more than a run. Hand over Python numbers that change "
         "as tensors (gyre.constant), keep structures and dtypes the same, and make functions once, "
         "not in loops"
     )
-    _log.warning(text)
-    warnings.warn(text, stacklevel=stack_level())
 
 
 def _difference(function, leaves, last):

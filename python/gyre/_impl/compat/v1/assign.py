@@ -10,8 +10,8 @@ from gyre._impl.variable import Variable
 
 
 def _is_reference(ref) -> bool:
-    """Whether it may be a reference: what raw_ops.Variable gives in the graph of a session."""
-    return isinstance(ref, Tensor) and ref.is_symbolic
+    """Whether it is one: what raw_ops.Variable gives in the graph of a session."""
+    return isinstance(ref, Tensor) and ref._is_reference
 
 
 def _variable(ref) -> Variable:

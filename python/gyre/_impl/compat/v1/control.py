@@ -277,13 +277,16 @@ def _shapes(loop_vars):
     )
 
 
+_switch_case: Any = cases.switch_case.__wrapped__  # type: ignore[attr-defined]
+
+
 def switch_case(branch_index, branch_fns, default=None, name: str = "switch_case") -> Any:
     """branch_fns[branch_index](). Out of range: default() if given, else the last branch."""
     if not has_default_graph():
-        return cases.switch_case(branch_index, branch_fns, default, name)
+        return _switch_case(branch_index, branch_fns, default, name)
     if isinstance(branch_fns, dict):
         branch_fns = sorted(branch_fns.items())
     plain = [(fn[0], _branch(fn[1])) if isinstance(fn, tuple) else _branch(fn) for fn in branch_fns]
     return named_results(
-        cases.switch_case(branch_index, plain, None if default is None else _branch(default), name)
+        _switch_case(branch_index, plain, None if default is None else _branch(default), name)
     )
