@@ -535,8 +535,12 @@ class GraphFunction:
     def needs_scope(self) -> bool:
         """Whether it can be called only in the scope that it was made in (it uses values of it)."""
     def __call__(
-        self, args: list[Tensor], fn: Callable[[list[Tensor]], list] | None = None
-    ) -> list[Tensor]: ...
+        self,
+        args: list[Tensor],
+        fn: Callable[[list[Tensor]], list] | None = None,
+        dims: Sequence[Dims] | None = None,
+    ) -> list[Tensor]:
+        """dims: all that the function is to know of the shapes of its arguments."""
 
 # ---- Gradients in the graph that is current
 

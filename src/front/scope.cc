@@ -258,6 +258,13 @@ ResourceKey Scope::KeyOf(Endpoint resource) {
   return key;
 }
 
+void Scope::StandsFor(const Value& here, const Value& elsewhere) {
+  const ResourceKey key = elsewhere.scope()->KeyOf({elsewhere.node(), elsewhere.slot()});
+  if (key == kUnknownResource) return;
+  resources_.emplace(Endpoint{here.node(), here.slot()},
+                     graph()->KeyForResource(absl::StrCat("elsewhere/", key)));
+}
+
 // Of a node that makes a resource; unknown for one that takes it from elsewhere.
 ResourceKey Scope::KeyOfMaker(const Node& node) {
   for (const NodeSignature::Slot& slot : node.signature.inputs) {

@@ -33,7 +33,9 @@ class TracedFunction {
   void RunAgainForGradients() { runs_again_ = true; }
   bool NeedsItsScope() const;
   // The results, and the number of the trace.
-  std::pair<std::vector<Value>, int> Call(const Leaves& args, const BodyFn& fn,
+  // `shapes`: of the arguments, as far as the function is to know them; none: all that is known.
+  std::pair<std::vector<Value>, int> Call(const Leaves& args,
+                                          absl::Span<const PartialShape> shapes, const BodyFn& fn,
                                           const std::source_location& where);
 
  private:
@@ -67,9 +69,11 @@ class TracedFunction {
                   const std::source_location& where) const;
   void CheckIsInReach(const std::source_location& where) const;
   bool IsInOpenBody(const Scope* scope) const;
-  static void RefineByValues(Scope& scope, NodeId id, const std::source_location& where);
+  static void RefineResults(Scope& scope, NodeId id, bool always,
+                            const std::source_location& where);
+  // `knows_less`: than what is known of the arguments here.
   std::vector<Value> AddCallNode(const ScopePtr& scope, Trace& trace, const Leaves& args,
-                                 const std::source_location& where) const;
+                                 bool knows_less, const std::source_location& where) const;
 
   const std::string name_;
   const ScopePtr scope_;
@@ -276,20 +280,23 @@ void TracedFunction::CheckIsInReach(const std::source_location& where) const {
       where);
 }
 
-std::pair<std::vector<Value>, int> TracedFunction::Call(const Leaves& args, const BodyFn& fn,
+std::pair<std::vector<Value>, int> TracedFunction::Call(const Leaves& args,
+                                                        absl::Span<const PartialShape> shapes,
+                                                        const BodyFn& fn,
                                                         const std::source_location& where) {
   const ScopePtr scope = scope_->graph()->scope();
   if (NeedsItsScope()) CheckIsInReach(where);
   std::vector<ValueInfo> infos;
   for (const Value& value : args.values)
     infos.push_back(ShapeOnly(scope->info(scope->Use(value, where))));
+  for (size_t i = 0; i < std::min(infos.size(), shapes.size()); ++i) infos[i].shape = shapes[i];
   int index = 0;
   if (declared_args_) {
     CheckDeclaredArgs(args, infos, where);
   } else {
     index = FindOrTrace(args, infos, fn, where);
   }
-  return {AddCallNode(scope, *traces_[index], args, where), index};
+  return {AddCallNode(scope, *traces_[index], args, !shapes.empty(), where), index};
 }
 
 bool TracedFunction::IsInOpenBody(const Scope* scope) const {
@@ -297,20 +304,22 @@ bool TracedFunction::IsInOpenBody(const Scope* scope) const {
   return scope != nullptr;
 }
 
-// A function is traced for shapes. What is known of the values of arguments may tell more of the
-// shapes of results.
-void TracedFunction::RefineByValues(Scope& scope, NodeId id, const std::source_location& where) {
+// A function is traced for shapes. What is known of the values of arguments, sizes mostly, may tell
+// more of the shapes of results.
+void TracedFunction::RefineResults(Scope& scope, NodeId id, bool always,
+                                   const std::source_location& where) {
   const Node& node = scope.function().node(id);
   const auto is_open = [&](int slot) { return !scope.info({id, slot}).shape.IsFullyKnown(); };
   const auto has_value = [&](const Endpoint& e) {
     const ValueInfo& info = scope.info(e);
-    return info.constant.has_value() || info.as_shape;
+    return info.as_shape || (info.constant.has_value() && (info.constant.dtype() == DType::kInt32 ||
+                                                           info.constant.dtype() == DType::kInt64));
   };
   std::vector<int> open;
   for (int slot = 0; slot < node.num_outputs(); ++slot) {
     if (is_open(slot)) open.push_back(slot);
   }
-  if (open.empty() || !absl::c_any_of(node.inputs, has_value)) return;
+  if (open.empty() || !(always || absl::c_any_of(node.inputs, has_value))) return;
   Function call;
   call.nodes.push_back(node);
   std::vector<ValueInfo> infos;
@@ -325,7 +334,7 @@ void TracedFunction::RefineByValues(Scope& scope, NodeId id, const std::source_l
 }
 
 std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& trace,
-                                               const Leaves& args,
+                                               const Leaves& args, bool knows_less,
                                                const std::source_location& where) const {
   if (!trace.is_done) {
     (IsInOpenBody(scope.get()) ? trace.called_itself : trace.was_called_early) = true;
@@ -348,7 +357,7 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
   }
   request.attrs.Set("Tout", std::move(types));
   const NodeId node = scope->Add(std::move(request));
-  if (trace.is_done) RefineByValues(*scope, node, where);
+  if (trace.is_done) RefineResults(*scope, node, knows_less, where);
   std::vector<Value> results;
   for (int i = 0; i < static_cast<int>(trace.types.size()); ++i)
     results.push_back(scope->ValueAt({node, i}));
@@ -386,7 +395,13 @@ bool NeedsItsScope(const TracedFunction& function) { return function.NeedsItsSco
 std::pair<std::vector<Value>, int> CallFunction(TracedFunction& function, const Leaves& args,
                                                 const BodyFn& body,
                                                 const std::source_location& where) {
-  return function.Call(args, body, where);
+  return function.Call(args, {}, body, where);
+}
+
+std::vector<Value> CallFunctionOfShapes(TracedFunction& function, const Leaves& args,
+                                        absl::Span<const PartialShape> shapes, const BodyFn& body,
+                                        const std::source_location& where) {
+  return function.Call(args, shapes, body, where).first;
 }
 
 }  // namespace gyre::internal

@@ -213,6 +213,8 @@ std::pair<Value, uint64_t> GraphCore::CaptureWithId(nb::handle outer) {
     return {graph_.constant(tensor.eager), inner_id};
   const gyre::internal::InMainGraph in_main(state());
   const Value inner = placeholder(tensor.dtype(), tensor.shape(), "capture");
+  if (tensor.is_symbolic() && tensor.dtype() == DType::kResource)
+    state()->main()->StandsFor(inner, tensor.symbolic);
   captures_.push_back({nb::borrow(outer), inner, inner_id});
   return by_id_.emplace(tensor.id, std::pair(inner, inner_id)).first->second;
 }

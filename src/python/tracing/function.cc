@@ -144,7 +144,7 @@ PyFunction Make(nb::handle name_object, nb::handle args, nb::handle results, boo
   return made;
 }
 
-nb::list Call(PyFunction& self, nb::handle args, nb::handle fn) {
+nb::list Call(PyFunction& self, nb::handle args, nb::handle fn, nb::handle dims) {
   if (CurrentGraph() != self.graph.get())
     ThrowStatus(absl::FailedPreconditionError("a function is called in the graph it was made in"));
   gyre::internal::BodyFn body;
@@ -158,10 +158,14 @@ nb::list Call(PyFunction& self, nb::handle args, nb::handle fn) {
       ThrowValueError("this function has no body yet: declare and define it, or give fn");
     };
   }
-  return WrapAll(gyre::internal::CallFunction(
-                     *self.traced, LeavesOf(ValuesOf(args, "args"), nb::none()), body, kNowhere)
-                     .first,
-                 self.graph);
+  std::vector<PartialShape> shapes;
+  if (!dims.is_none()) {
+    for (const nb::handle one : nb::iter(dims)) shapes.push_back(ToPartialShape(nb::borrow(one)));
+  }
+  return WrapAll(
+      gyre::internal::CallFunctionOfShapes(
+          *self.traced, LeavesOf(ValuesOf(args, "args"), nb::none()), shapes, body, kNowhere),
+      self.graph);
 }
 
 }  // namespace
@@ -190,7 +194,8 @@ void BindFunctions(nb::module_& m) {
           "needs_scope",
           [](const PyFunction& self) { return gyre::internal::NeedsItsScope(*self.traced); },
           "Whether it can be called only in the scope that it was made in.")
-      .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none());
+      .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none(),
+           nb::arg("dims") = nb::none());
   m.def("add_traced", &AddTraced, nb::arg("graph"), nb::arg("feeds"), nb::arg("fetches"),
         nb::arg("args"), "Adds the nodes of a graph that has been traced: (fetches, effects).");
 }

@@ -21,6 +21,14 @@ def _int32(value):
     return _gyre.convert(number, _gyre.as_dtype("int32"))
 
 
+def _is_strict() -> bool:
+    """Whether arrays are as TensorFlow has them in sessions' graphs without control flow v2: what
+    no run could do is refused, and an array has a gradient array of its own."""
+    return (
+        facade.builds_session() and not facade.form("graphs.switches:modes").control_flow_v2
+    )
+
+
 def _known(lengths):
     """What is known of sizes while a graph is built, as a numpy array; None if nothing is."""
     known = _gyre.convert(lengths)._known
@@ -67,6 +75,10 @@ class TensorArray:
         self._dropped = None  # of an empty array in a graph: where what it becomes was written
         self._is_empty = flow is None
         self._count: int | None = None  # in a graph: how many elements it has for good, if known
+        # Where arrays are strict: the numbers of elements that were written, as far as they are
+        # known; and whether what is written adds to what is there.
+        self._written: frozenset = frozenset()
+        self._adds = False
         if flow is not None:
             return
         if _gyre.current_graph() is None:
@@ -126,6 +138,7 @@ class TensorArray:
         )
         made._dims = self._dims if dims is ... else dims
         made._count = self._count
+        made._written, made._adds = self._written, self._adds
         return made
 
     def learn_from(self, later):
@@ -221,12 +234,44 @@ class TensorArray:
         if self._gyre_eager:
             self._write(int(index), tensor, dims)
             return self
+        written = self._written
+        if _is_strict():
+            tensor, written = self._in_place(index, tensor)
         flow = _gyre.execute(
             "TensorListSetItem",
             [self._flow, _int32(index), tensor],
             {"resize_if_index_out_of_bounds": self._dynamic},
         )[0]
-        return self._with_flow(flow, dims)
+        made = self._with_flow(flow, dims)
+        made._written = written
+        return made
+
+    def _in_place(self, index, tensor) -> tuple:
+        """What is written at an index of a strict array, and which elements are written then.
+        InvalidArgumentError for one that was written before, and that nothing is added to."""
+        known = _known(index)
+        number = None if known is None or known.ndim else int(known)
+        if number is not None and number not in self._written:
+            return tensor, self._written | {number}
+        if not self._adds:
+            if number is None:
+                return tensor, self._written
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Could not write to TensorArray index {number} because it has already been "
+                "written to.",
+            )
+        there = self.read(index)
+        if None not in (there._dims, tensor._dims) and there._dims != tensor._dims:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Could not aggregate to TensorArray index {number} because the existing shape is "
+                f"{TensorShape(there._dims)} but the new input shape is "
+                f"{TensorShape(tensor._dims)}",
+            )
+        return _gyre.execute("AddV2", [there, tensor])[0], self._written
 
     def _write(self, index, tensor, dims):
         if index < 0:
@@ -401,10 +446,12 @@ class TensorArray:
         tensor = self._value(value)
         sizes = _known(lengths)
         if self._gyre_eager and _gyre.current_graph() is None:
-            self._values = self._pieces(tensor, sizes)
+            self._values = self._pieces(tensor, sizes, len(self._values))
             self._cleared, self._is_empty = set(), False
             return self
         dims = self._dims
+        if _is_strict() and sizes is not None and tensor._dims is not None:
+            self._check_pieces(tensor, sizes, self._count)
         if sizes is not None and sizes.ndim == 1 and len(set(sizes.tolist())) == 1:
             dims = self._check_shape(tensor._dims and (int(sizes[0]), *tensor._dims[1:]))
         int64 = _gyre.as_dtype("int64")
@@ -417,8 +464,9 @@ class TensorArray:
         made._count = None if self._dynamic or sizes is None else sizes.size
         return made
 
-    def _pieces(self, tensor, sizes):
-        """The parts of a tensor along axis 0 that split makes."""
+    def _check_pieces(self, tensor, sizes, count):
+        """InvalidArgumentError: no pieces of a tensor along axis 0 have these sizes, or they are
+        not as many as the array, of `count` elements if that is known, has."""
 
         def refuse_split(text):
             raise errors.InvalidArgumentError(None, None, text)
@@ -429,17 +477,21 @@ class TensorArray:
             )
         if not tensor._dims:
             refuse_split("Expected value to be at least a vector, but received shape: []")
-        if sizes.sum() != tensor._dims[0]:
+        if tensor._dims[0] is not None and sizes.sum() != tensor._dims[0]:
             refuse_split(
                 "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
                 f"{sizes.sum()} and value's shape is: {list(tensor._dims)}"
             )
-        if len(sizes) != len(self._values) and not self._dynamic:
+        if count is not None and len(sizes) != count and not self._dynamic:
             refuse_split(
                 "TensorArray's size is not equal to the size of lengths "
-                f"({len(self._values)} vs. {len(sizes)}), and the TensorArray is not marked as "
+                f"({count} vs. {len(sizes)}), and the TensorArray is not marked as "
                 "dynamically resizeable"
             )
+
+    def _pieces(self, tensor, sizes, count):
+        """The parts of a tensor along axis 0 that split makes."""
+        self._check_pieces(tensor, sizes, count)
         ends = sizes.cumsum().tolist()
         return [tensor[end - n : end] for end, n in zip(ends, sizes.tolist(), strict=True)]
 
@@ -457,8 +509,24 @@ class TensorArray:
         return self._with_flow(_gyre.execute("Identity", [self._flow])[0])
 
     def grad(self, source, flow=None, name=None):
-        """Not here: gradients of arrays are found by themselves."""
-        raise NotImplementedError("gradients of a TensorArray are computed by gyre.GradientTape")
+        """In the graph of a session without control flow v2: an array of as many elements, to
+        which writing adds. Elsewhere NotImplementedError, as gradients are found by themselves."""
+        del source, flow, name
+        if not _is_strict():
+            raise NotImplementedError(
+                "gradients of a TensorArray are computed by gyre.GradientTape"
+            )
+        size = self.size() if self._count is None else self._count
+        made = TensorArray(
+            self._dtype,
+            size,
+            self._dynamic,
+            self._clear,
+            infer_shape=self._infer,
+            element_shape=self._dims,
+        )
+        made._adds = True
+        return made
 
     def close(self, name=None) -> Any:
         """Lets the elements go. In a session's graph: an operation."""
@@ -507,6 +575,7 @@ def _build(like, children):
         return like
     made = like._with_flow(flow)
     made._count = None  # of an array that a loop replaces it may be another one
+    made._written = frozenset()
     return made
 
 

@@ -115,7 +115,7 @@ def call(function, python, leaves):
     _stack.entries.append(entry)
     try:
         callee = _gyre.GraphFunction(function.name)
-        results = callee(leaves.tensors, entry.body(python))
+        results = callee(leaves.tensors, entry.body(python), _dims_of_signature(function, leaves))
         entry.callee = callee
     except Recursion as recursion:
         if recursion.entry is not entry:
@@ -127,6 +127,11 @@ def call(function, python, leaves):
         entry.outside = outside or []  # alive as long as their ids are in the key
         known.note(graph, key, entry, not (entry.is_bound or entry.callee.needs_scope))
     return entry.pack(results)
+
+
+def _dims_of_signature(function, leaves) -> tuple | None:
+    """What the function knows of its arguments' shapes, where its input_signature says it."""
+    return None if function.input_signature is None else function._dims(leaves)
 
 
 def _containers_of_outside(python) -> list | None:
