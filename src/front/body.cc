@@ -17,6 +17,12 @@ std::string TracedBody::MadeAt(size_t i) const {
   return line.empty() ? "" : absl::StrCat(", made at ", line);
 }
 
+std::string FunctionBase(const Scope& scope, const std::string& name) {
+  const std::shared_ptr<GraphState> graph = scope.graph();
+  if (!graph->follows_session_rules() || !scope.is_main()) return name;
+  return absl::StrReplaceAll(graph->session_names()->Claim(name, /*take=*/false), {{"/", "_"}});
+}
+
 TracedBody TraceBody(const ScopePtr& parent, const std::string& function_name,
                      Scope::Description description, const std::vector<BodyArg>& args,
                      const BodyFn& fn, const std::source_location& where) {

@@ -158,7 +158,6 @@ class ForResults {
     RunSignature signature = CallSignature(function);
     std::erase_if(signature.targets,
                   [&](NodeId id) { return RunsForResults(function.node(id)); });
-    for (const auto& [name, id] : function.control_results) signature.targets.push_back(id);
     return signature;
   }
 

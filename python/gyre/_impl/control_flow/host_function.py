@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -96,21 +97,24 @@ def _holds_tensors(results):
     return any(isinstance(leaf, _gyre.Tensor) for leaf in nest.flatten(results))
 
 
-def _raise_for(error) -> NoReturn:
+def _raise_for(error, with_frames: bool = False) -> NoReturn:
     """In an except clause: raises what a run raises where a host function raised `error`. What a
-    handler of a signal raised meanwhile is not the function's."""
-    told = error if handlers.raised(error) else errors.of_host_function(error)
+    handler of a signal raised meanwhile is not the function's. with_frames: its message says where
+    the function was."""
+    told = error if handlers.raised(error) else errors.of_host_function(error, with_frames)
     if told is error:
         raise error
     raise told from error
 
 
 def _add(op, call, leaves, dtypes):
+    in_session = facade.builds_session()
+
     def guarded(tensors):
         try:
             return call(tensors)
         except Exception as error:
-            _raise_for(error)
+            _raise_for(error, with_frames=in_session)
 
     token = _gyre.register_host_function(guarded)
     return _gyre.execute(op, [leaves], {"token": token, "Tout": dtypes})
@@ -227,7 +231,7 @@ def numpy_function(
 
     Otherwise as py_function; of results that are no numbers or texts a run makes an InternalError
     (also a TypeError). No gradient goes through it. stateful=False: func has no effects, so
-    that it is called where its results are needed alone."""
+    that it is called where its results are needed alone; without inputs once."""
     if not callable(func):
         raise ValueError(f"numpy_function takes a callable, not {func!r}")
     inp = [] if inp is None else list(inp)
@@ -244,5 +248,8 @@ def numpy_function(
         return _pack(results, structure) if dtypes else None
     if not (stateful or dtypes) and facade.builds_session():
         return []  # nothing would run it
+    if not (stateful or inp):  # a constant
+        of_all = functools.cache(lambda: call([]))
+        return _pack(_add("PyFuncStateless", lambda _: of_all(), [], dtypes), structure)
     op = "PyFunc" if stateful else "PyFuncStateless"
     return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

@@ -416,6 +416,8 @@ class TensorArray:
             self._is_empty = False
             return self
         flow = _gyre.execute("TensorListFromTensor", [tensor, self._shape(dims)])[0]
+        if _is_strict():
+            self._dims = dims
         made = self._with_flow(flow, dims)
         made._count = None if self._dynamic or tensor._dims is None else tensor._dims[0]
         return made

@@ -19,6 +19,7 @@ from gyre._impl.control_flow.branches import as_tensor
 from gyre._impl.graphs.graph import current, has_default_graph
 from gyre._impl.graphs.operation import Operation
 from gyre._impl.graphs.switches import modes
+from gyre._impl.tracing.user_code import user_code
 
 _PRIMITIVES = {
     "If": "Merge",
@@ -51,9 +52,13 @@ def _branch(fn, is_single=False):
 
 
 def _done(leaf):
-    if isinstance(leaf, Operation):
+    if not isinstance(leaf, Operation):
+        return as_tensor(leaf)
+    graph: Any = _gyre.current_graph()
+    if has_default_graph():
         return with_dependencies([leaf], _gyre.convert(True))
-    return as_tensor(leaf)
+    with graph.control_scope([leaf.node]):
+        return _gyre.execute("Identity", [_gyre.convert(True)])[0]
 
 
 def named_results(results, first: int = 0):
@@ -111,6 +116,8 @@ def cond(
     """
     true_fn, false_fn = _branches(true_fn, false_fn, fn1, fn2)
     if not has_default_graph():
+        if _gyre.current_graph() is not None:
+            true_fn, false_fn = _branch(user_code(true_fn)), _branch(user_code(false_fn))
         result = conds.cond(pred, true_fn, false_fn, name)
         return result if strict else _single(result)
     if isinstance(pred, bool):
