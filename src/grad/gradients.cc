@@ -1,5 +1,6 @@
 #include "grad/gradients.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -71,10 +72,20 @@ Marks MarksOf(const Function& main, const std::vector<Endpoint>& endpoints) {
   return marks;
 }
 
+// A Switch of a value, which has a rule. Where paths join again, sums of adjoints would be of what
+// is alive and what is not.
+bool HasRule(const Node& node) {
+  return node.op != nullptr && node.op->gradient.rule != nullptr &&
+         node.kind() == OpKind::kSwitch;
+}
+
 absl::Status CheckStructured(const Program& program) {
   const auto check = [](const Function& function, absl::string_view where) -> absl::Status {
+    const bool joins =
+        std::any_of(function.nodes.begin(), function.nodes.end(),
+                    [](const Node& node) { return node.kind() == OpKind::kMerge; });
     for (const Node& node : function.nodes) {
-      if (!IsPrimitive(node.kind())) continue;
+      if (!IsPrimitive(node.kind()) || (!joins && HasRule(node))) continue;
       return absl::FailedPreconditionError(
           absl::StrCat("node '", node.name, "' (", node.op_name, ") of ", where,
                        " is a primitive: only structured programs are differentiated; raise it"));
