@@ -343,6 +343,9 @@ class Graph:
     def freeze(self, frozen: bool) -> None: ...  # adding nodes is a RuntimeError
 
 def current_graph() -> Graph | None: ...
+def note_value(tensor: Tensor, value: Tensor) -> None:
+    """A symbolic tensor always has this value: `_known`, and what sizes follow from it."""
+
 def lifted(tensor: Tensor) -> Tensor:
     """The same value, computed in the main graph of its graph. InvalidArgumentError if it hangs on
     an argument of a body."""

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/work.h"
 #include "front/computed_outside.h"
@@ -59,16 +60,38 @@ PartialShape ShapeOfSource(const internal::Scope& scope, Endpoint x) {
   return info.handle ? info.handle->shape : PartialShape();
 }
 
+constexpr absl::string_view kPrefix = "gradients/";  // of the nodes that gradients are made of
+
+// The program with another prefix of the nodes that are new.
+std::shared_ptr<const Program> WithPrefix(const Program& program, size_t num_old,
+                                          const std::string& prefix) {
+  Function main = program.main();
+  std::set<std::string> taken;
+  for (const Node& node : main.nodes) taken.insert(node.name);
+  for (size_t i = num_old; i < main.nodes.size(); ++i) {
+    std::string& name = main.nodes[i].name;
+    if (!absl::StartsWith(name, kPrefix)) continue;
+    const std::string wanted = absl::StrCat(prefix, name.substr(kPrefix.size()));
+    name = wanted;
+    for (int n = 1; !taken.insert(name).second; ++n) name = absl::StrCat(wanted, "_", n);
+  }
+  ProgramBuilder builder(program);
+  builder.SetMain(std::move(main));
+  return builder.Build();
+}
+
 // The gradients in the scope, which gets what they are made of.
 GradientResult Transform(internal::Scope& scope, const std::shared_ptr<const Program>& program,
-                         const GradientRequest& request, decltype(Gradients)* differentiate,
-                         const std::source_location& where) {
+                         const GradientRequest& request, const std::string& prefix,
+                         decltype(Gradients)* differentiate, const std::source_location& where) {
   absl::StatusOr<GradientResult> result = differentiate(program, request);
   if (!result.ok()) {
     internal::Throw(
         absl::Status(result.status().code(),
                      absl::StrCat(result.status().message(), "\n  at ", internal::LineOf(where))));
   }
+  if (prefix != kPrefix)
+    result->program = WithPrefix(*result->program, program->main().nodes.size(), prefix);
   scope.Replace(*program, *result->program);
   return *std::move(result);
 }
@@ -121,7 +144,7 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
     for (const auto& [captured, copy] : outside.back()) request.xs.push_back(captured);
   }
   const std::shared_ptr<const Program> program = scope->AsProgram();
-  const GradientResult result = Transform(*scope, program, request, differentiate, where);
+  const GradientResult result = Transform(*scope, program, request, options.prefix, differentiate, where);
   std::vector<SparseGradient> gradients(xs.size());
   size_t next = xs.size();  // of request.xs
   for (size_t i = 0; i < xs.size(); ++i) {
@@ -135,7 +158,8 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
                               .grad_ys = {scope->Use(of_captured.dense(), where)},
                               .stops = request.stops,
                               .memory = options.memory};
-      const GradientResult more = Transform(*scope, scope->AsProgram(), further, differentiate, where);
+      const GradientResult more =
+          Transform(*scope, scope->AsProgram(), further, options.prefix, differentiate, where);
       AddTo(gradients[i], Found(*scope, more.gradients[0], request.xs[i], where));
     }
     if (!gradients[i].values.has_value())

@@ -131,6 +131,12 @@ void Scope::RefineShape(Endpoint e, const PartialShape& shape, const std::source
   known = *std::move(both);
 }
 
+void Scope::NoteValue(Endpoint e, const Tensor& value) {
+  ValueInfo info = infos_[e.node][e.slot];
+  info.constant = value;
+  infos_[e.node][e.slot] = Normalized(std::move(info));
+}
+
 void Scope::AddControlInput(NodeId node, NodeId before) {
   builder_->AddControlInput(node, before);
   graph()->MarkChanged();

@@ -105,6 +105,8 @@ class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
   Endpoint Use(const Value& value, const std::source_location& where);
   // The same of what is here already; nullopt: it is not.
   std::optional<Endpoint> Find(const Value& value) const;
+  // Somebody knows which value it has, always.
+  void NoteValue(Endpoint e, const Tensor& value);
   // A resource that is handed over from another graph, as far as that tells resources apart.
   void StandsFor(const Value& here, const Value& elsewhere);
   Value ValueAt(Endpoint e) { return Value(shared_from_this(), e.node, e.slot); }

@@ -397,6 +397,12 @@ void BindGraphs(nb::module_& m) {
                    [](PyGraph& self) { return self.core->follows_session_rules(); })
       .def("main_scope", &MainScope)
       .def("freeze", [](PyGraph& self, bool frozen) { self.core->set_frozen(frozen); });
+  m.def("note_value",
+        [](nb::handle tensor, nb::handle value) {
+          const Value& noted = RequireTensor(tensor, "what is noted").symbolic;
+          noted.scope()->NoteValue({noted.node(), noted.slot()}, RequireEager(value, "the value"));
+        },
+        nb::arg("tensor"), nb::arg("value"), "A symbolic tensor always has this value.");
   m.def("lifted",
         [](nb::handle tensor) {
           const PyTensor& inner = RequireTensor(tensor, "what is lifted");

@@ -251,7 +251,7 @@ class _Trace:
                 self._reads.get(variable)
             for tensor in self.captured:
                 _gyre.convert(tensor)
-            self._xs = [graph.placeholder(x.dtype, x._dims) for x in self._inputs]
+            self._xs = [self._stand_in(x) for x in self._inputs]
             self.result, gradient = user_code(self._f)(
                 *packed(self._args, list(self._xs)), **self._kwargs
             )
@@ -265,6 +265,13 @@ class _Trace:
         self.captured = [outer for outer, _ in graph.captures]
         self._behind = [p for _, p in behind] + [inner for _, inner in graph.captures]
         return self._handed_over not in (None, len(self._behind))
+
+    def _stand_in(self, x):
+        """What f is traced with for an input."""
+        placeholder, known = self._graph.placeholder(x.dtype, x._dims), x._known
+        if known is not None:
+            _gyre.note_value(placeholder, known)
+        return placeholder
 
     def _trace_gradient(self, gradient) -> None:
         if self._trained is None:

@@ -170,8 +170,9 @@ def _trace(index, branches, name, at):
             try:
                 return seen[0].emit(taken)
             except Mismatch:
-                why = nest.difference(seen[1].value, taken.value) or "dtypes differ"
-                raise StructureError(
+                why = nest.difference(seen[1].value, taken.value)
+                kind, why = (StructureError, why) if why else (TypeError, "dtypes differ")
+                raise kind(
                     f"the branches of {name} at {at} must return values of the same structure and "
                     f"dtypes: {why}. Branch 0 returns {seen[1].describe()}, branch {number} "
                     f"returns {taken.describe()}"

@@ -48,6 +48,20 @@ class FunctionGraph(_gyre.Graph):
         """Those of its variables that are trainable."""
         return tuple(v for v in self.variables if v.trainable)
 
+    effects_are_results = True  # what has effects runs although no result needs it
+
+    @property
+    def control_outputs(self) -> list[Operation]:
+        """The operations that run although no result may need them: what reads or changes
+        something."""
+        if not self.effects_are_results:
+            return []
+        return [
+            o
+            for o in self.get_operations()
+            if o.type != "VarHandleOp" and _gyre.op_info(o.type)["stateful"]
+        ]
+
     outer_graph = None  # what stands around a function is not part of it
     _arguments: Any = None  # the leaves of a call, and their placeholders
     structured_outputs: Any = None
