@@ -97,8 +97,10 @@ std::vector<Value> If(const Operand& predicate, const BodyFn& then_fn, const Bod
   const bool in_session = scope->graph()->follows_session_rules();
   Conditional conditional =
       TraceBranches(scope, value, structured,
-                    {{in_session ? "_true_0" : "_then", absl::StrCat("branch 'then' of cond '", structured, "'"), &then_fn},
-                     {in_session ? "_false_0" : "_else", absl::StrCat("branch 'else' of cond '", structured, "'"), &else_fn}},
+                    {{in_session ? "_true_0" : "_then",
+                      absl::StrCat("branch 'then' of cond '", structured, "'"), &then_fn},
+                     {in_session ? "_false_0" : "_else",
+                      absl::StrCat("branch 'else' of cond '", structured, "'"), &else_fn}},
                     where);
   Call& call = conditional.call;
   call.op = "StatelessIf";

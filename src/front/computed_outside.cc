@@ -37,7 +37,7 @@ class Copier {
       : body_(std::move(body)), x_(x), where_(where) {}
 
   // Copies what `wanted` was made of, as far as it depends on what `copies` has.
-  void Copy(Scope& scope, const std::vector<Endpoint>& wanted, Copies& copies) const {
+  void Copy(Scope& scope, const std::vector<Endpoint>& wanted, Copies& copies) {
     const std::shared_ptr<const Program> program = scope.AsProgram();
     const Function& function = program->main();
     const Effects effects(*program);
@@ -57,8 +57,16 @@ class Copier {
     }
   }
 
+  std::vector<Endpoint> reads() const { return reads_; }
+
  private:
-  void CopyNode(Scope& scope, const Node& node, const Effects& effects, Copies& copies) const {
+  void CopyNode(Scope& scope, const Node& node, const Effects& effects, Copies& copies) {
+    if (node.op_name == "ReadVariableOp") {  // what was read, and not what would be read now
+      const Endpoint here = body_->Use(scope.ValueAt({node.id, 0}), where_);
+      copies.insert_or_assign(Endpoint{node.id, 0}, here);
+      reads_.push_back(here);
+      return;
+    }
     if (!effects.Of(node).IsPure()) Refuse(node);
     NodeRequest request{.op = node.op_name,
                         .attrs = node.attrs,
@@ -72,7 +80,8 @@ class Copier {
                                                     : body_->Use(scope.ValueAt(input), where_));
     }
     std::vector<ValueInfo> infos;
-    for (int slot = 0; slot < node.num_outputs(); ++slot) infos.push_back(scope.info({node.id, slot}));
+    for (int slot = 0; slot < node.num_outputs(); ++slot)
+      infos.push_back(scope.info({node.id, slot}));
     request.infos = std::move(infos);
     request.accesses.emplace();
     const NodeId made = body_->Add(std::move(request));
@@ -96,6 +105,7 @@ class Copier {
   const ScopePtr body_;
   const Value x_;
   const std::source_location where_;
+  std::vector<Endpoint> reads_;  // in the body
 };
 
 }  // namespace
@@ -134,7 +144,7 @@ ComputedOutside CopyComputedOutside(const ScopePtr& body, const std::vector<Endp
     }
   }
   if (last.empty()) return {};
-  const Copier copier(body, x, where);
+  Copier copier(body, x, where);
   Copies copies{{path[0]->Use(x, where), own}};
   for (size_t i = 0; i + 1 < path.size(); ++i) {
     copier.Copy(*path[i], wanted[i], copies);
@@ -147,7 +157,8 @@ ComputedOutside CopyComputedOutside(const ScopePtr& body, const std::vector<Endp
     copies = std::move(next);
   }
   ComputedOutside found;
-  for (const auto& [at, here] : last) found.emplace_back(here, copies.at(at));
+  for (const auto& [at, here] : last) found.copies.emplace_back(here, copies.at(at));
+  found.reads = copier.reads();
   return found;
 }
 

@@ -141,26 +141,28 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
   std::vector<internal::ComputedOutside> outside;  // by x
   for (const Value& x : sources) {
     outside.push_back(internal::CopyComputedOutside(scope, request.ys, x, request.stops, where));
-    for (const auto& [captured, copy] : outside.back()) request.xs.push_back(captured);
+    for (const auto& [captured, copy] : outside.back().copies) request.xs.push_back(captured);
   }
   const std::shared_ptr<const Program> program = scope->AsProgram();
-  const GradientResult result = Transform(*scope, program, request, options.prefix, differentiate, where);
+  const GradientResult result =
+      Transform(*scope, program, request, options.prefix, differentiate, where);
   std::vector<SparseGradient> gradients(xs.size());
   size_t next = xs.size();  // of request.xs
   for (size_t i = 0; i < xs.size(); ++i) {
     gradients[i] = Found(*scope, result.gradients[i], request.xs[i], where);
-    for (const auto& [captured, copy] : outside[i]) {
-      const SparseGradient of_captured =
-          Found(*scope, result.gradients[next++], captured, where);
+    for (const auto& [captured, copy] : outside[i].copies) {
+      const SparseGradient of_captured = Found(*scope, result.gradients[next++], captured, where);
       if (!of_captured.values.has_value()) continue;
       GradientRequest further{.ys = {copy},
-                              .xs = {request.xs[i]},
+                              .xs = outside[i].reads,
                               .grad_ys = {scope->Use(of_captured.dense(), where)},
                               .stops = request.stops,
                               .memory = options.memory};
+      further.xs.push_back(request.xs[i]);
       const GradientResult more =
           Transform(*scope, scope->AsProgram(), further, options.prefix, differentiate, where);
-      AddTo(gradients[i], Found(*scope, more.gradients[0], request.xs[i], where));
+      for (size_t k = 0; k < further.xs.size(); ++k)
+        AddTo(gradients[i], Found(*scope, more.gradients[k], further.xs[k], where));
     }
     if (!gradients[i].values.has_value())
       gradients[i].values = Missing(sources[i], options, result.why_not[i], where);

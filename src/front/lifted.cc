@@ -39,7 +39,8 @@ Endpoint LiftedNode(Scope& scope, Scope& main, const Node& node,
   for (const NodeId id : node.control_inputs)
     request.awaited.emplace_back(main.shared_from_this(), lifted.at(id).node);
   std::vector<ValueInfo> infos;
-  for (int slot = 0; slot < node.num_outputs(); ++slot) infos.push_back(scope.info({node.id, slot}));
+  for (int slot = 0; slot < node.num_outputs(); ++slot)
+    infos.push_back(scope.info({node.id, slot}));
   request.infos = std::move(infos);
   return {main.Add(std::move(request)), 0};
 }
@@ -53,9 +54,8 @@ Value Lift(const Value& value, const std::source_location& where) {
   const ScopePtr main = graph->main();
   const InMainGraph in_main(graph);
   const Function function = scope->function();
-  const std::vector<bool> needed =
-      NeededNodes(function, {{}, {{value.node(), value.slot()}}, {}});
-  std::map<NodeId, Endpoint> lifted;  // the first output of each node
+  const std::vector<bool> needed = NeededNodes(function, {{}, {{value.node(), value.slot()}}, {}});
+  std::map<NodeId, Endpoint> lifted;         // the first output of each node
   for (const Node& node : function.nodes) {  // inputs come before who reads them
     if (!needed[node.id]) continue;
     if (node.kind() != OpKind::kArg) {

@@ -34,9 +34,8 @@ class TracedFunction {
   bool NeedsItsScope() const;
   // The results, and the number of the trace.
   // `shapes`: of the arguments, as far as the function is to know them; none: all that is known.
-  std::pair<std::vector<Value>, int> Call(const Leaves& args,
-                                          absl::Span<const PartialShape> shapes, const BodyFn& fn,
-                                          const std::source_location& where);
+  std::pair<std::vector<Value>, int> Call(const Leaves& args, absl::Span<const PartialShape> shapes,
+                                          const BodyFn& fn, const std::source_location& where);
 
  private:
   // The function for one signature, as far as callers need to know it.

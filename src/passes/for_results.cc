@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -102,8 +102,8 @@ class ForResults {
   absl::Status Narrow(Bits outputs, Node& node) {
     const OpKind kind = node.kind();
     for (int i = 0; i < node.num_outputs(); ++i)
-      outputs[i] = outputs[i] || kind == OpKind::kCall ||
-                   !HasStandIn(node.signature.outputs[i].dtype);
+      outputs[i] =
+          outputs[i] || kind == OpKind::kCall || !HasStandIn(node.signature.outputs[i].dtype);
     const std::vector<Callee> callees = CalleesOf(edit_.program(), node);
     if (kind == OpKind::kWhile) FindLoopVariables(callees, outputs);
     std::map<std::string, std::string> names;
@@ -133,9 +133,8 @@ class ForResults {
       for (const Callee& callee : callees) {
         const Function* function = edit_.Find(callee.function.name);
         if (function == nullptr) continue;
-        const Needs needs =
-            NeedsOf(*function,
-                    SignatureOf(*function, callee.is_condition() ? Bits{true} : variables));
+        const Needs needs = NeedsOf(
+            *function, SignatureOf(*function, callee.is_condition() ? Bits{true} : variables));
         for (size_t i = 0; i < std::min(variables.size(), function->arg_nodes.size()); ++i) {
           if (variables[i] || !needs.outputs[function->arg_nodes[i]][0]) continue;
           variables[i] = is_new = true;
@@ -156,8 +155,7 @@ class ForResults {
   // Of a call: what it does happens, save in such nodes.
   static RunSignature SignatureOfCall(const Function& function) {
     RunSignature signature = CallSignature(function);
-    std::erase_if(signature.targets,
-                  [&](NodeId id) { return RunsForResults(function.node(id)); });
+    std::erase_if(signature.targets, [&](NodeId id) { return RunsForResults(function.node(id)); });
     return signature;
   }
 
@@ -187,10 +185,10 @@ class ForResults {
   static void ReplaceResults(const Bits& results, bool is_loop, Rewrite& rewrite) {
     for (size_t i = 0; i < results.size() && i < rewrite.function().results.size(); ++i) {
       if (results[i]) continue;
-      const Endpoint other = is_loop ? Endpoint{rewrite.function().arg_nodes[i], 0}
-                                     : rewrite.AddConstant(
-                                           StandIn(rewrite.function().results[i].dtype),
-                                           {.name = "unused"});
+      const Endpoint other = is_loop
+                                 ? Endpoint{rewrite.function().arg_nodes[i], 0}
+                                 : rewrite.AddConstant(StandIn(rewrite.function().results[i].dtype),
+                                                       {.name = "unused"});
       rewrite.EditInterface().results[i].value = other;
     }
   }
@@ -203,8 +201,6 @@ class ForResults {
 
 }  // namespace
 
-absl::StatusOr<Staged> ForResultsPass(const Staged& staged) {
-  return ForResults(staged).Run();
-}
+absl::StatusOr<Staged> ForResultsPass(const Staged& staged) { return ForResults(staged).Run(); }
 
 }  // namespace gyre

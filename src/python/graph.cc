@@ -390,26 +390,29 @@ void BindGraphs(nb::module_& m) {
            [](PyGraph& self) {
              gyre::internal::Scope& main = *self.core->state()->main();
              nb::list names;
-             for (const NodeId id : main.TakeEffects()) names.append(ToStr(main.function().node(id).name));
+             for (const NodeId id : main.TakeEffects())
+               names.append(ToStr(main.function().node(id).name));
              return names;
            })
       .def_prop_ro("follows_session_rules",
                    [](PyGraph& self) { return self.core->follows_session_rules(); })
       .def("main_scope", &MainScope)
       .def("freeze", [](PyGraph& self, bool frozen) { self.core->set_frozen(frozen); });
-  m.def("note_value",
-        [](nb::handle tensor, nb::handle value) {
-          const Value& noted = RequireTensor(tensor, "what is noted").symbolic;
-          noted.scope()->NoteValue({noted.node(), noted.slot()}, RequireEager(value, "the value"));
-        },
-        nb::arg("tensor"), nb::arg("value"), "A symbolic tensor always has this value.");
-  m.def("lifted",
-        [](nb::handle tensor) {
-          const PyTensor& inner = RequireTensor(tensor, "what is lifted");
-          if (!inner.is_symbolic()) return nb::borrow(tensor);
-          return WrapSymbolic(gyre::internal::Lift(inner.symbolic, {}), inner.graph);
-        },
-        nb::arg("tensor"), "The same value, computed in the main graph of its graph.");
+  m.def(
+      "note_value",
+      [](nb::handle tensor, nb::handle value) {
+        const Value& noted = RequireTensor(tensor, "what is noted").symbolic;
+        noted.scope()->NoteValue({noted.node(), noted.slot()}, RequireEager(value, "the value"));
+      },
+      nb::arg("tensor"), nb::arg("value"), "A symbolic tensor always has this value.");
+  m.def(
+      "lifted",
+      [](nb::handle tensor) {
+        const PyTensor& inner = RequireTensor(tensor, "what is lifted");
+        if (!inner.is_symbolic()) return nb::borrow(tensor);
+        return WrapSymbolic(gyre::internal::Lift(inner.symbolic, {}), inner.graph);
+      },
+      nb::arg("tensor"), "The same value, computed in the main graph of its graph.");
   m.def("current_graph", [] {
     return CurrentGraph() == nullptr ? nb::object(nb::none()) : ToPython(SharedCurrentGraph());
   });

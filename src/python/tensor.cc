@@ -294,8 +294,7 @@ nb::object GraphOf(const PyTensor& t) {
 nb::object KnownOf(nb::handle self) {
   const PyTensor& t = RequireTensor(self, "self");
   if (!t.is_symbolic()) return nb::borrow(self);
-  const Tensor& known =
-      t.symbolic.scope()->info({t.symbolic.node(), t.symbolic.slot()}).constant;
+  const Tensor& known = t.symbolic.scope()->info({t.symbolic.node(), t.symbolic.slot()}).constant;
   return known.has_value() ? WrapEager(known) : nb::object(nb::none());
 }
 

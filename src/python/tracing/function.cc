@@ -115,7 +115,8 @@ void CheckCount(const Template& made_of, nb::handle args) {
 // which all its effects have happened).
 nb::tuple AddTraced(nb::handle traced, nb::handle feeds, nb::handle fetches, nb::handle args) {
   const auto graph = RequireGraph("a traced graph");
-  const std::shared_ptr<const Template> made_of = TemplateOf(*ToGraph(traced), feeds, fetches, nb::none());
+  const std::shared_ptr<const Template> made_of =
+      TemplateOf(*ToGraph(traced), feeds, fetches, nb::none());
   CheckCount(*made_of, args);
   const std::vector<Value> results = AddNodes(*made_of, *graph, ValuesOf(args, "args"));
   const gyre::internal::ScopePtr& main = graph->state()->main();

@@ -316,9 +316,16 @@ def test_maps_in_functions_convert_what_they_map(sess):
 def test_shapes_of_ragged_and_sparse_loop_variables(graph):
     x = gyre.ragged.constant([[1, 2], [3], [4, 5, 6]])
     i = tf.constant(0)
-    wider = lambda i, x: (i + 1, tf.concat([x, x], axis=1))
-    longer = lambda i, x: (i + 1, tf.concat([x, x], axis=0))
-    test = lambda i, x: i < 3
+
+    def wider(i, x):
+        return i + 1, tf.concat([x, x], axis=1)
+
+    def longer(i, x):
+        return i + 1, tf.concat([x, x], axis=0)
+
+    def test(i, x):
+        return i < 3
+
     _, r = tf.while_loop(test, wider, [i, x])
     assert r.shape.as_list() == [3, None]
     with pytest.raises(ValueError):

@@ -90,15 +90,16 @@ def symbolic(
         ]
     else:
         weights = None
-    found = kept_errors.gradients(
-        targets,
-        sources,
-        weights,
-        stops=[_gyre.convert(s) for s in stops or ()],
-        unconnected=unconnected,
-        sparse=True,
-        tape=tape,
-    )
+    with kept_errors.raised():
+        found = _gyre.gradients(
+            targets,
+            sources,
+            weights,
+            stops=[_gyre.convert(s) for s in stops or ()],
+            unconnected=unconnected,
+            sparse=True,
+            tape=tape,
+        )
     results = []
     for x, source, g in zip(xs, sources, found, strict=True):
         if tape is None and isinstance(g, tuple) and _gyre.are_gathered([source])[0]:
@@ -129,7 +130,8 @@ def eager(tape, ys: list, xs: list, dys: list | None) -> list:
         weight = None if dys is None or dys[i] is None else _weight(y, dys[i])
         targets += [(part, weight) for part in ([y.handle] if is_variable(y) else parts_of(y))]
     sources = [x.handle if is_variable(x) else next(iter(parts_of(x)), None) for x in xs]
-    found = tape.gradient(targets, sources)
+    with kept_errors.raised():
+        found = tape.gradient(targets, sources)
     return [_of_source(x, adjoint(g)) for x, g in zip(xs, found, strict=True)]
 
 

@@ -396,8 +396,9 @@ class TensorArray:
             [self._flow, self._shape(dims), empty],
             {"element_dtype": self._dtype},
         )[0]
-        if self._dims and self._dims[0] is not None and self._count is not None:
-            joined.set_shape([self._count * self._dims[0], *self._dims[1:]])
+        rows = self._dims[0] if self._dims else None
+        if rows is not None and self._count is not None:
+            joined.set_shape([self._count * rows, *(self._dims or ())[1:]])
         return joined
 
     def unstack(self, value, name=None):

@@ -117,7 +117,8 @@ def _handed_on(y, x) -> bool:
     """Whether y is x, handed on by Identities alone."""
     while y is not x and isinstance(y, _gyre.Tensor) and y.op.type == "Identity":
         y = y.op.inputs[0]
-    return y is x or isinstance(y, _gyre.Tensor) and isinstance(x, _gyre.Tensor) and y == x
+    both = isinstance(y, _gyre.Tensor) and isinstance(x, _gyre.Tensor)
+    return y is x or both and bool(y == x)  # of sessions' tensors that is identity
 
 
 def _found(ys, xs, weights, stops, unconnected):
@@ -175,7 +176,8 @@ def _with_zeros(targets: list, xs: list, found: list) -> list:
 
 def _differentiated(*args, **kwargs) -> list:
     try:
-        return kept_errors.gradients(*args, **kwargs)
+        with kept_errors.raised():
+            return _gyre.gradients(*args, **kwargs)
     except errors.UnimplementedError as error:
         raise errors.NoGradientError(error.node_def, error.op, error.message) from None
 
