@@ -271,7 +271,7 @@ class TensorArray:
                 f"{TensorShape(there._dims)} but the new input shape is "
                 f"{TensorShape(tensor._dims)}",
             )
-        return _gyre.execute("AddV2", [there, tensor])[0], self._written
+        return _gyre.execute("AddN", [[there, tensor]])[0], self._written  # of equal shapes
 
     def _write(self, index, tensor, dims):
         if index < 0:
