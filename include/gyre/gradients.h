@@ -48,6 +48,8 @@ struct GradientOptions {
   std::vector<Value> stops;
   // What loops keep for it that do not say so themselves (LoopOptions::memory).
   MemoryPolicy memory;
+  // What names of its nodes begin with.
+  std::string prefix = "gradients/";
 };
 
 // The gradient of the sum of all elements of all ys by each x, dense, of the shape of x.

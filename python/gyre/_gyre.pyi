@@ -61,6 +61,8 @@ class Tensor:
     dtype: DType
     _dims: Any  # Dims, of which most code knows, or has asked, that the rank is known
     is_symbolic: bool
+    _known: Tensor | None  # the value, if it is known while a graph is built
+    _is_reference: bool  # what reads it may change it
     id: int  # unique while the process lives: never given to another tensor
     name: str  # symbolic only
     device: str
@@ -331,11 +333,23 @@ class Graph:
     def control_scope(self, before: list[Tensor | Node]) -> Any: ...
     def no_control_scope(self) -> Any: ...  # nothing around is waited for
     def colocation_scope(self, groups: list[str]) -> Any: ...  # nodes get attribute _class
+    # false while a function is traced in a graph of sessions, too
+    @property
+    def follows_session_rules(self) -> bool: ...
+    # names of the nodes after which all effects so far have happened; later ones do not wait
+    def take_effects(self) -> list[str]: ...
     # the main graph, outside of bodies being traced
     def main_scope(self) -> Any: ...
     def freeze(self, frozen: bool) -> None: ...  # adding nodes is a RuntimeError
 
 def current_graph() -> Graph | None: ...
+def note_value(tensor: Tensor, value: Tensor) -> None:
+    """A symbolic tensor always has this value: `_known`, and what sizes follow from it."""
+
+def lifted(tensor: Tensor) -> Tensor:
+    """The same value, computed in the main graph of its graph. InvalidArgumentError if it hangs on
+    an argument of a body."""
+
 def in_body() -> bool:
     """Whether a body of a loop, branch or function is being traced."""
 
@@ -511,16 +525,25 @@ class GraphFunction:
     ): ...
     @staticmethod
     def of_graph(
-        name: str, graph: Graph, feeds: list[Tensor], fetches: list[Tensor]
+        name: str,
+        graph: Graph,
+        feeds: list[Tensor],
+        fetches: list[Tensor],
+        effects: list[str] | None = None,
     ) -> GraphFunction:
-        """A graph that has been traced, with its effects; calling it adds a call of it."""
+        """A graph that has been traced, with its effects (or those that take_effects named);
+        calling it adds a call of it."""
     def define(self, fn: Callable[[list[Tensor]], list]) -> None: ...
     @property
     def needs_scope(self) -> bool:
         """Whether it can be called only in the scope that it was made in (it uses values of it)."""
     def __call__(
-        self, args: list[Tensor], fn: Callable[[list[Tensor]], list] | None = None
-    ) -> list[Tensor]: ...
+        self,
+        args: list[Tensor],
+        fn: Callable[[list[Tensor]], list] | None = None,
+        dims: Sequence[Dims] | None = None,
+    ) -> list[Tensor]:
+        """dims: all that the function is to know of the shapes of its arguments."""
 
 # ---- Gradients in the graph that is current
 

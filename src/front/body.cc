@@ -8,12 +8,19 @@
 #include "base/stack.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "passes/for_results.h"
 
 namespace gyre::internal {
 
 std::string TracedBody::MadeAt(size_t i) const {
   const std::string& line = scope->function().node(results[i].node).source;
   return line.empty() ? "" : absl::StrCat(", made at ", line);
+}
+
+std::string FunctionBase(const Scope& scope, const std::string& name) {
+  const std::shared_ptr<GraphState> graph = scope.graph();
+  if (!graph->follows_session_rules() || !scope.is_main()) return name;
+  return absl::StrReplaceAll(graph->session_names()->Claim(name, /*take=*/false), {{"/", "_"}});
 }
 
 TracedBody TraceBody(const ScopePtr& parent, const std::string& function_name,
@@ -73,6 +80,8 @@ std::vector<Value> AddCall(const ScopePtr& scope, Call call, const std::vector<T
   request.op = is_stateful ? call.stateful_op : call.op;
   request.inputs = std::move(call.inputs);
   request.attrs = std::move(call.attrs);
+  if (is_stateful && call.op != "PartitionedCall" && scope->graph()->follows_session_rules())
+    request.attrs.Set(std::string(kForResultsAttr), true);
   request.name = std::move(call.name);
   request.where = where;
   request.infos = std::move(call.infos);

@@ -35,6 +35,10 @@ struct TracedBody {
   std::string MadeAt(size_t i) const;
 };
 
+// What names of a construct's functions begin with: its name; in graphs of sessions as TensorFlow's
+// begin, with that of the node that it becomes.
+std::string FunctionBase(const Scope& scope, const std::string& name);
+
 // Calls `fn` with the arguments of a new body inside `parent`.
 TracedBody TraceBody(const ScopePtr& parent, const std::string& function_name,
                      Scope::Description description, const std::vector<BodyArg>& args,

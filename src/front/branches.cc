@@ -59,10 +59,11 @@ struct Conditional {
 Conditional TraceBranches(const ScopePtr& scope, const Value& selector, const std::string& name,
                           const std::vector<Branch>& branches, const std::source_location& where) {
   Conditional result;
+  const std::string base = FunctionBase(*scope, name);
   for (const Branch& branch : branches) {
     const Scope::Description description = {branch.what, LineOf(where)};
     result.bodies.push_back(TraceBody(
-        scope, scope->graph()->UniqueFunctionName(absl::StrCat(name, branch.function_suffix)),
+        scope, scope->graph()->UniqueFunctionName(absl::StrCat(base, branch.function_suffix)),
         description, {}, *branch.fn, where));
   }
   CheckBranches(result.bodies, where);
@@ -93,10 +94,13 @@ std::vector<Value> If(const Operand& predicate, const BodyFn& then_fn, const Bod
   const std::string structured = name.empty() ? "cond" : name;
   RequireScalar(value, DType::kBool, absl::StrCat("the predicate of cond '", structured, "'"),
                 where);
+  const bool in_session = scope->graph()->follows_session_rules();
   Conditional conditional =
       TraceBranches(scope, value, structured,
-                    {{"_then", absl::StrCat("branch 'then' of cond '", structured, "'"), &then_fn},
-                     {"_else", absl::StrCat("branch 'else' of cond '", structured, "'"), &else_fn}},
+                    {{in_session ? "_true_0" : "_then",
+                      absl::StrCat("branch 'then' of cond '", structured, "'"), &then_fn},
+                     {in_session ? "_false_0" : "_else",
+                      absl::StrCat("branch 'else' of cond '", structured, "'"), &else_fn}},
                     where);
   Call& call = conditional.call;
   call.op = "StatelessIf";

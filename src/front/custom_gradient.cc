@@ -108,7 +108,9 @@ std::vector<Value> internal::NamedCustomGradient(const std::string& name,
         const auto dys = values.begin() + static_cast<int64_t>(xs.size());
         std::vector<Value> dxs = gradient({values.begin(), dys}, {dys, values.end()});
         for (size_t i = 0; i < std::min(dxs.size(), xs.size()); ++i) {
-          if (!dxs[i].has_value()) dxs[i] = zeros_like(values[i]);
+          if (dxs[i].has_value()) continue;
+          // Of a handle there are no zeros, and nobody asks for them.
+          dxs[i] = values[i].dtype() == DType::kResource ? values[i] : zeros_like(values[i]);
         }
         return LeavesOfList(std::move(dxs));
       },

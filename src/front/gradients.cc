@@ -1,18 +1,18 @@
 // gradients and what is made of them.
 #include "gyre/gradients.h"
 
-#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/work.h"
+#include "front/computed_outside.h"
 #include "front/error.h"
 #include "front/gathered.h"
 #include "front/op_call.h"
 #include "front/scope.h"
-#include "grad/dependence.h"
 #include "grad/gradients.h"
 #include "gyre/control_flow.h"
 #include "gyre/functions.h"
@@ -52,63 +52,72 @@ Value Missing(const Value& x, const GradientOptions& options, const std::string&
   internal::ThrowInvalid(absl::StrCat("there is no gradient: ", why), where);
 }
 
-// In a body, what was made outside of it are arguments, which know nothing of each other: a y may
-// depend on x through x itself, and not through other values of outside that were made of x.
-// `stops`: in the body.
-void CheckCaptures(const ScopePtr& body, const std::vector<Endpoint>& ys, const Value& x,
-                   const std::vector<Endpoint>& stops, const std::source_location& where) {
-  std::vector<internal::Scope*> path;  // from where x was made, without it, to the body
-  for (internal::Scope* s = body.get(); s != nullptr && s != x.scope().get(); s = s->parent().get())
-    path.insert(path.begin(), s);
-  if (path.empty() || path[0]->parent() == nullptr) return;
-  internal::Scope* outer = path[0]->parent().get();
-  std::vector<Endpoint> begin{outer->Use(x, where)};
-  for (internal::Scope* inner : path) {
-    // What depends on x where the captures of `inner` stand, and, of these, what is not x itself.
-    const auto marked = [](const internal::Scope& scope, const std::vector<Endpoint>& from,
-                           const std::vector<Endpoint>& stops) {
-      const std::shared_ptr<const Program> program = scope.AsProgram();
-      const Function& main = program->main();
-      grad::Marks marks = grad::NoMarks(main), none = grad::NoMarks(main);
-      for (const Endpoint& e : from) marks[e.node][e.slot] = true;
-      for (const Endpoint& e : stops) none[e.node][e.slot] = true;
-      grad::MarkDependents(main, grad::Dependence(*program), none, marks);
-      return marks;
-    };
-    const grad::Marks outside = marked(*outer, begin, {});
-    const Endpoint own = inner->Use(x, where);
-    const bool is_last = inner == body.get();
-    begin.clear();
-    for (const Value& capture : inner->captures()) {
-      const Endpoint here = inner->Use(capture, where);
-      if (!outside[capture.node()][capture.slot()] || (is_last && here == own)) continue;
-      begin.push_back(here);
-      if (!is_last || std::find(stops.begin(), stops.end(), here) != stops.end()) continue;
-      const grad::Marks inside = marked(*inner, {here}, stops);
-      for (const Endpoint& y : ys) {
-        if (!inside[y.node][y.slot]) continue;
-        const internal::Scope::Description& here_is = body->description();
-        internal::ThrowInvalid(
-            absl::StrCat(
-                "the gradient by '", x.name(), "' is taken in ", here_is.what,
-                here_is.line.empty() ? "" : absl::StrCat(" (", here_is.line, ")"),
-                ", of something that was computed there from '", capture.name(),
-                "', which was computed from '", x.name(),
-                "' outside: compute both there, or take the gradient outside. (What follows "
-                "a return, break or continue under a condition is a body, too.)"),
-            where);
-      }
-    }
-    outer = inner;
-  }
-}
-
 // What is known of the shape of an x, or of what a variable holds, and so of its gradient.
 PartialShape ShapeOfSource(const internal::Scope& scope, Endpoint x) {
   const ValueInfo& info = scope.info(x);
   if (scope.function().node(x.node).signature.outputs[x.slot].dtype != DType::kResource)
     return info.shape;
   return info.handle ? info.handle->shape : PartialShape();
+}
+
+constexpr absl::string_view kPrefix = "gradients/";  // of the nodes that gradients are made of
+
+// The program with another prefix of the nodes that are new.
+std::shared_ptr<const Program> WithPrefix(const Program& program, size_t num_old,
+                                          const std::string& prefix) {
+  Function main = program.main();
+  std::set<std::string> taken;
+  for (const Node& node : main.nodes) taken.insert(node.name);
+  for (size_t i = num_old; i < main.nodes.size(); ++i) {
+    std::string& name = main.nodes[i].name;
+    if (!absl::StartsWith(name, kPrefix)) continue;
+    const std::string wanted = absl::StrCat(prefix, name.substr(kPrefix.size()));
+    name = wanted;
+    for (int n = 1; !taken.insert(name).second; ++n) name = absl::StrCat(wanted, "_", n);
+  }
+  ProgramBuilder builder(program);
+  builder.SetMain(std::move(main));
+  return builder.Build();
+}
+
+// The gradients in the scope, which gets what they are made of.
+GradientResult Transform(internal::Scope& scope, const std::shared_ptr<const Program>& program,
+                         const GradientRequest& request, const std::string& prefix,
+                         decltype(Gradients)* differentiate, const std::source_location& where) {
+  absl::StatusOr<GradientResult> result = differentiate(program, request);
+  if (!result.ok()) {
+    internal::Throw(
+        absl::Status(result.status().code(),
+                     absl::StrCat(result.status().message(), "\n  at ", internal::LineOf(where))));
+  }
+  if (prefix != kPrefix)
+    result->program = WithPrefix(*result->program, program->main().nodes.size(), prefix);
+  scope.Replace(*program, *result->program);
+  return *std::move(result);
+}
+
+// The gradient of `x`; empty values: not connected.
+SparseGradient Found(internal::Scope& scope, const std::optional<GradientOfX>& gradient, Endpoint x,
+                     const std::source_location& where) {
+  SparseGradient found;
+  if (!gradient) return found;
+  found.values = scope.ValueAt(gradient->values);
+  if (!gradient->indices) {
+    scope.RefineShape(gradient->values, ShapeOfSource(scope, x), where);
+    return found;
+  }
+  found.indices = scope.ValueAt(*gradient->indices);
+  found.shape = scope.ValueAt(*gradient->dims);
+  return found;
+}
+
+void AddTo(SparseGradient& sum, const SparseGradient& more) {
+  if (!more.values.has_value()) return;
+  if (!sum.values.has_value()) {
+    sum = more;
+  } else {
+    sum = {.values = sum.dense() + more.dense()};
+  }
 }
 
 std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
@@ -129,25 +138,34 @@ std::vector<SparseGradient> Differentiate(const std::vector<Value>& ys,
                           .memory = options.memory};
   for (const Endpoint& grad_y : UseAll(options.grad_ys, scope, where))
     request.grad_ys.emplace_back(grad_y);
-  for (const Value& x : sources) CheckCaptures(scope, request.ys, x, request.stops, where);
-  const std::shared_ptr<const Program> program = scope->AsProgram();
-  absl::StatusOr<GradientResult> result = differentiate(program, request);
-  if (!result.ok()) {
-    internal::Throw(
-        absl::Status(result.status().code(),
-                     absl::StrCat(result.status().message(), "\n  at ", internal::LineOf(where))));
+  std::vector<internal::ComputedOutside> outside;  // by x
+  for (const Value& x : sources) {
+    outside.push_back(internal::CopyComputedOutside(scope, request.ys, x, request.stops, where));
+    for (const auto& [captured, copy] : outside.back().copies) request.xs.push_back(captured);
   }
-  scope->Replace(*program, *result->program);
+  const std::shared_ptr<const Program> program = scope->AsProgram();
+  const GradientResult result =
+      Transform(*scope, program, request, options.prefix, differentiate, where);
   std::vector<SparseGradient> gradients(xs.size());
+  size_t next = xs.size();  // of request.xs
   for (size_t i = 0; i < xs.size(); ++i) {
-    const std::optional<GradientOfX>& gradient = result->gradients[i];
-    gradients[i].values = gradient ? scope->ValueAt(gradient->values)
-                                   : Missing(sources[i], options, result->why_not[i], where);
-    if (gradient && !gradient->indices)
-      scope->RefineShape(gradient->values, ShapeOfSource(*scope, request.xs[i]), where);
-    if (!gradient || !gradient->indices) continue;
-    gradients[i].indices = scope->ValueAt(*gradient->indices);
-    gradients[i].shape = scope->ValueAt(*gradient->dims);
+    gradients[i] = Found(*scope, result.gradients[i], request.xs[i], where);
+    for (const auto& [captured, copy] : outside[i].copies) {
+      const SparseGradient of_captured = Found(*scope, result.gradients[next++], captured, where);
+      if (!of_captured.values.has_value()) continue;
+      GradientRequest further{.ys = {copy},
+                              .xs = outside[i].reads,
+                              .grad_ys = {scope->Use(of_captured.dense(), where)},
+                              .stops = request.stops,
+                              .memory = options.memory};
+      further.xs.push_back(request.xs[i]);
+      const GradientResult more =
+          Transform(*scope, scope->AsProgram(), further, options.prefix, differentiate, where);
+      for (size_t k = 0; k < further.xs.size(); ++k)
+        AddTo(gradients[i], Found(*scope, more.gradients[k], further.xs[k], where));
+    }
+    if (!gradients[i].values.has_value())
+      gradients[i].values = Missing(sources[i], options, result.why_not[i], where);
   }
   return gradients;
 }

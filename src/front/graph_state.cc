@@ -37,6 +37,7 @@ std::shared_ptr<GraphState> GraphState::Current(const std::source_location& wher
 
 BuildScope GraphState::Set(Setting setting) {
   setting.scope = scope().get();
+  for (const Operation& operation : setting.awaited) scope()->AwaitOutside(operation);
   settings_.push_back(std::move(setting));
   return BuildScope([graph = shared_from_this()] { graph->settings_.pop_back(); });
 }

@@ -35,8 +35,11 @@ class LoopBuilder {
   std::vector<Value> Build() {
     inputs_ = UseAll(*scope_, initial_.values, where_);
     StartState();
-    cond_name_ = scope_->graph()->UniqueFunctionName(absl::StrCat(name_, "_cond"));
-    body_name_ = scope_->graph()->UniqueFunctionName(absl::StrCat(name_, "_body"));
+    const std::shared_ptr<GraphState> graph = scope_->graph();
+    const std::string base = FunctionBase(*scope_, name_);
+    const std::string number = graph->follows_session_rules() ? "_0" : "";
+    cond_name_ = graph->UniqueFunctionName(absl::StrCat(base, "_cond", number));
+    body_name_ = graph->UniqueFunctionName(absl::StrCat(base, "_body", number));
     Trace();
     while (Widen()) {
       for (const TracedBody& body : bodies_) body.scope->Discard();

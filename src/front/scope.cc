@@ -131,6 +131,12 @@ void Scope::RefineShape(Endpoint e, const PartialShape& shape, const std::source
   known = *std::move(both);
 }
 
+void Scope::NoteValue(Endpoint e, const Tensor& value) {
+  ValueInfo info = infos_[e.node][e.slot];
+  info.constant = value;
+  infos_[e.node][e.slot] = Normalized(std::move(info));
+}
+
 void Scope::AddControlInput(NodeId node, NodeId before) {
   builder_->AddControlInput(node, before);
   graph()->MarkChanged();
@@ -151,6 +157,12 @@ void Scope::Await(const Operation& operation, const std::source_location& where,
     return;
   }
   ThrowOutOfReach(*made_in, operation.node(), where);
+}
+
+void Scope::AwaitOutside(const Operation& operation) {
+  for (const Scope* scope = parent_.get(); scope != nullptr; scope = scope->parent_.get()) {
+    if (scope == operation.scope().get()) awaited_.push_back(operation);
+  }
 }
 
 Endpoint Scope::AddConstant(const Tensor& value, const std::string& name,
@@ -252,6 +264,13 @@ ResourceKey Scope::KeyOf(Endpoint resource) {
   return key;
 }
 
+void Scope::StandsFor(const Value& here, const Value& elsewhere) {
+  const ResourceKey key = elsewhere.scope()->KeyOf({elsewhere.node(), elsewhere.slot()});
+  if (key == kUnknownResource) return;
+  resources_.emplace(Endpoint{here.node(), here.slot()},
+                     graph()->KeyForResource(absl::StrCat("elsewhere/", key)));
+}
+
 // Of a node that makes a resource; unknown for one that takes it from elsewhere.
 ResourceKey Scope::KeyOfMaker(const Node& node) {
   for (const NodeSignature::Slot& slot : node.signature.inputs) {
@@ -277,6 +296,12 @@ void Scope::OrderEffects(NodeId id, const std::vector<Access>& accesses) {
     if (is_input || std::find(controls.begin(), controls.end(), before) != controls.end()) continue;
     builder_->AddControlInput(id, before);
   }
+}
+
+std::vector<NodeId> Scope::TakeEffects() {
+  const std::vector<NodeId> last = effects_.Last();
+  effects_ = EffectOrder();
+  return last;
 }
 
 // ---- Captures

@@ -79,6 +79,8 @@ class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
   std::vector<Access> accesses() const;
   // The nodes after which all its effects have happened.
   std::vector<NodeId> last_effects() const { return effects_.Last(); }
+  // The same, and what is added from now on waits for none of them.
+  std::vector<NodeId> TakeEffects();
   // Whether it runs nodes that must not be shared, moved or dropped.
   bool is_stateful() const { return function().stateful; }
 
@@ -103,6 +105,10 @@ class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
   Endpoint Use(const Value& value, const std::source_location& where);
   // The same of what is here already; nullopt: it is not.
   std::optional<Endpoint> Find(const Value& value) const;
+  // Somebody knows which value it has, always.
+  void NoteValue(Endpoint e, const Tensor& value);
+  // A resource that is handed over from another graph, as far as that tells resources apart.
+  void StandsFor(const Value& here, const Value& elsewhere);
   Value ValueAt(Endpoint e) { return Value(shared_from_this(), e.node, e.slot); }
   // What a node touches that takes these inputs as `slots` and reads, writes, or talks to the host.
   struct Effects {
@@ -120,6 +126,8 @@ class GYRE_INTERNAL_EXPORT Scope : public std::enable_shared_from_this<Scope> {
   void SetCaptures(const std::vector<Value>& captures);
   // Nodes outside of the body that the construct it belongs to must wait for.
   const std::vector<Operation>& awaited() const { return awaited_; }
+  // Notes that it must wait for one, if that is of a scope around this one.
+  void AwaitOutside(const Operation& operation);
 
   // Ends the function, with these results and the effects, and puts it into the graph's library.
   // `is_part`: of the parent, and gone if that is discarded.

@@ -170,6 +170,7 @@ std::vector<SparseGradient> RecordedGradients(const TapeRecord& record,
   std::vector<SparseGradient> gradients(xs.size());
   if (connected.empty()) return gradients;
   GradientOptions with_stops = options;
+  with_stops.prefix = "gradient_tape/";
   for (Value& stop : StopsOf(scope, recorded, targets)) with_stops.stops.push_back(std::move(stop));
   CheckArguments(scope, record, targets, connected, with_stops.stops, where);
   std::vector<SparseGradient> found = sparse_gradients(ys, connected, with_stops, where);

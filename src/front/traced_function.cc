@@ -18,6 +18,7 @@
 #include "front/graph_state.h"
 #include "grad/memory_policy.h"
 #include "gyre/control_flow.h"
+#include "ir/shape_inference.h"
 #include "ir/value_info.h"
 
 namespace gyre::internal {
@@ -32,8 +33,9 @@ class TracedFunction {
   void RunAgainForGradients() { runs_again_ = true; }
   bool NeedsItsScope() const;
   // The results, and the number of the trace.
-  std::pair<std::vector<Value>, int> Call(const Leaves& args, const BodyFn& fn,
-                                          const std::source_location& where);
+  // `shapes`: of the arguments, as far as the function is to know them; none: all that is known.
+  std::pair<std::vector<Value>, int> Call(const Leaves& args, absl::Span<const PartialShape> shapes,
+                                          const BodyFn& fn, const std::source_location& where);
 
  private:
   // The function for one signature, as far as callers need to know it.
@@ -66,8 +68,11 @@ class TracedFunction {
                   const std::source_location& where) const;
   void CheckIsInReach(const std::source_location& where) const;
   bool IsInOpenBody(const Scope* scope) const;
+  static void RefineResults(Scope& scope, NodeId id, bool always,
+                            const std::source_location& where);
+  // `knows_less`: than what is known of the arguments here.
   std::vector<Value> AddCallNode(const ScopePtr& scope, Trace& trace, const Leaves& args,
-                                 const std::source_location& where) const;
+                                 bool knows_less, const std::source_location& where) const;
 
   const std::string name_;
   const ScopePtr scope_;
@@ -274,20 +279,23 @@ void TracedFunction::CheckIsInReach(const std::source_location& where) const {
       where);
 }
 
-std::pair<std::vector<Value>, int> TracedFunction::Call(const Leaves& args, const BodyFn& fn,
+std::pair<std::vector<Value>, int> TracedFunction::Call(const Leaves& args,
+                                                        absl::Span<const PartialShape> shapes,
+                                                        const BodyFn& fn,
                                                         const std::source_location& where) {
   const ScopePtr scope = scope_->graph()->scope();
   if (NeedsItsScope()) CheckIsInReach(where);
   std::vector<ValueInfo> infos;
   for (const Value& value : args.values)
     infos.push_back(ShapeOnly(scope->info(scope->Use(value, where))));
+  for (size_t i = 0; i < std::min(infos.size(), shapes.size()); ++i) infos[i].shape = shapes[i];
   int index = 0;
   if (declared_args_) {
     CheckDeclaredArgs(args, infos, where);
   } else {
     index = FindOrTrace(args, infos, fn, where);
   }
-  return {AddCallNode(scope, *traces_[index], args, where), index};
+  return {AddCallNode(scope, *traces_[index], args, !shapes.empty(), where), index};
 }
 
 bool TracedFunction::IsInOpenBody(const Scope* scope) const {
@@ -295,8 +303,37 @@ bool TracedFunction::IsInOpenBody(const Scope* scope) const {
   return scope != nullptr;
 }
 
+// A function is traced for shapes. What is known of the values of arguments, sizes mostly, may tell
+// more of the shapes of results.
+void TracedFunction::RefineResults(Scope& scope, NodeId id, bool always,
+                                   const std::source_location& where) {
+  const Node& node = scope.function().node(id);
+  const auto is_open = [&](int slot) { return !scope.info({id, slot}).shape.IsFullyKnown(); };
+  const auto has_value = [&](const Endpoint& e) {
+    const ValueInfo& info = scope.info(e);
+    return info.as_shape || (info.constant.has_value() && (info.constant.dtype() == DType::kInt32 ||
+                                                           info.constant.dtype() == DType::kInt64));
+  };
+  std::vector<int> open;
+  for (int slot = 0; slot < node.num_outputs(); ++slot) {
+    if (is_open(slot)) open.push_back(slot);
+  }
+  if (open.empty() || !(always || absl::c_any_of(node.inputs, has_value))) return;
+  Function call;
+  call.nodes.push_back(node);
+  std::vector<ValueInfo> infos;
+  for (const Endpoint& input : node.inputs) infos.push_back(scope.info(input));
+  const absl::StatusOr<std::vector<ValueInfo>> found =
+      InferNode(*scope.graph()->ProgramOf(call), node, std::move(infos));
+  if (!found.ok()) return;  // an error of the run, if there is one
+  for (const int slot : open) {
+    if (static_cast<size_t>(slot) < found->size())
+      scope.RefineShape({id, slot}, (*found)[slot].shape, where);
+  }
+}
+
 std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& trace,
-                                               const Leaves& args,
+                                               const Leaves& args, bool knows_less,
                                                const std::source_location& where) const {
   if (!trace.is_done) {
     (IsInOpenBody(scope.get()) ? trace.called_itself : trace.was_called_early) = true;
@@ -319,6 +356,7 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
   }
   request.attrs.Set("Tout", std::move(types));
   const NodeId node = scope->Add(std::move(request));
+  if (trace.is_done) RefineResults(*scope, node, knows_less, where);
   std::vector<Value> results;
   for (int i = 0; i < static_cast<int>(trace.types.size()); ++i)
     results.push_back(scope->ValueAt({node, i}));
@@ -330,6 +368,11 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
 std::shared_ptr<TracedFunction> MakeFunction(const std::string& name,
                                              const std::source_location& where) {
   return std::make_shared<TracedFunction>(name, GraphState::Current(where)->scope(), where);
+}
+
+std::shared_ptr<TracedFunction> MakeFunctionOfMain(const std::string& name,
+                                                   const std::source_location& where) {
+  return std::make_shared<TracedFunction>(name, GraphState::Current(where)->main(), where);
 }
 
 std::shared_ptr<TracedFunction> Declare(const std::string& name, std::vector<TensorSpec> args,
@@ -351,7 +394,13 @@ bool NeedsItsScope(const TracedFunction& function) { return function.NeedsItsSco
 std::pair<std::vector<Value>, int> CallFunction(TracedFunction& function, const Leaves& args,
                                                 const BodyFn& body,
                                                 const std::source_location& where) {
-  return function.Call(args, body, where);
+  return function.Call(args, {}, body, where);
+}
+
+std::vector<Value> CallFunctionOfShapes(TracedFunction& function, const Leaves& args,
+                                        absl::Span<const PartialShape> shapes, const BodyFn& body,
+                                        const std::source_location& where) {
+  return function.Call(args, shapes, body, where).first;
 }
 
 }  // namespace gyre::internal

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/effects.h"
+#include "analysis/run_signature.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "grad/body.h"
@@ -35,9 +36,12 @@ DType TypeOf(const Function& main, Endpoint e) {
 }
 
 absl::Status CheckRequest(const Function& main, const GradientRequest& request) {
-  for (const Endpoint& y : request.ys) {
+  for (size_t i = 0; i < request.ys.size(); ++i) {
+    const Endpoint y = request.ys[i];
     GYRE_RETURN_IF_ERROR(CheckEndpoint(main, y, "a y"));
-    if (TypeOf(main, y) == DType::kVariant || TypeOf(main, y) == DType::kResource) {
+    const bool has_weight = i < request.grad_ys.size() && request.grad_ys[i];
+    if ((TypeOf(main, y) == DType::kVariant && !has_weight) ||
+        TypeOf(main, y) == DType::kResource) {
       return absl::InvalidArgumentError(absl::StrCat("'", main.EndpointName(y), "' is a ",
                                                      DTypeName(TypeOf(main, y)),
                                                      ": only numbers can be differentiated"));
@@ -68,19 +72,33 @@ Marks MarksOf(const Function& main, const std::vector<Endpoint>& endpoints) {
   return marks;
 }
 
-absl::Status CheckStructured(const Program& program) {
-  const auto check = [](const Function& function, absl::string_view where) -> absl::Status {
-    for (const Node& node : function.nodes) {
-      if (!IsPrimitive(node.kind())) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat("node '", node.name, "' (", node.op_name, ") of ", where,
-                       " is a primitive: only structured programs are differentiated; raise it"));
+// A Switch of a value, which has a rule.
+bool HasRule(const Node& node) {
+  return node.op != nullptr && node.op->gradient.rule != nullptr && node.kind() == OpKind::kSwitch;
+}
+
+absl::Status RefusePrimitive(const Node& node, absl::string_view where) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("node '", node.name, "' (", node.op_name, ") of ", where,
+                   " is a primitive: only structured programs are differentiated; raise it"));
+}
+
+// Loops of primitives are refused, and paths that join again, where sums of adjoints would be of
+// what is alive and what is not; paths that end are not.
+absl::Status CheckStructured(const Program& program, const std::vector<Endpoint>& ys) {
+  const Function& main = program.main();
+  const std::vector<bool> needed = NeededNodes(main, {{}, ys, {}});
+  for (const Node& node : main.nodes) {
+    const bool is_aside = node.kind() == OpKind::kMerge && !needed[node.id];
+    if (IsPrimitive(node.kind()) && !HasRule(node) && !is_aside)
+      return RefusePrimitive(node, "the main graph");
+  }
+  for (const auto& [name, function] : program.functions()) {
+    for (const Node& node : function->nodes) {
+      if (IsPrimitive(node.kind()))
+        return RefusePrimitive(node, absl::StrCat("function '", name, "'"));
     }
-    return absl::OkStatus();
-  };
-  GYRE_RETURN_IF_ERROR(check(program.main(), "the main graph"));
-  for (const auto& [name, function] : program.functions())
-    GYRE_RETURN_IF_ERROR(check(*function, absl::StrCat("function '", name, "'")));
+  }
   return absl::OkStatus();
 }
 
@@ -108,7 +126,7 @@ absl::StatusOr<GradientResult> Differentiate(std::shared_ptr<const Program> prog
                                              const GradientRequest& request, bool dense) {
   GYRE_ASSIGN_OR_RETURN(program, ExpandSymbolicGradients(std::move(program)));
   GYRE_RETURN_IF_ERROR(CheckRequest(program->main(), request));
-  GYRE_RETURN_IF_ERROR(CheckStructured(*program));
+  GYRE_RETURN_IF_ERROR(CheckStructured(*program, request.ys));
   const grad::Asked asked{"", request.ys, request.xs, request.stops};
   GYRE_ASSIGN_OR_RETURN(program, grad::StacksToLists(std::move(program), {asked}));
   GYRE_ASSIGN_OR_RETURN(program,

@@ -35,6 +35,12 @@ std::string ToText(nb::handle value) {
   return text;
 }
 
+// A number is a vector's size.
+PartialShape ToShapeAttr(nb::handle value) {
+  if (PyLong_CheckExact(value.ptr()) != 0) return PartialShape({ToInt(value)});
+  return ToPartialShape(value);
+}
+
 Tensor ToTensorAttr(nb::handle value) { return ToTensor(value); }
 
 FunctionRef ToFunction(nb::handle value) { return {ToText(value), nullptr}; }
@@ -62,7 +68,7 @@ AttrValue Convert(const AttrDef& def, nb::handle value) {
     case AttrKind::kType:
       return Convert1<DType, ToDType>(value, def.is_list);
     case AttrKind::kShape:
-      return Convert1<PartialShape, ToPartialShape>(value, def.is_list);
+      return Convert1<PartialShape, ToShapeAttr>(value, def.is_list);
     case AttrKind::kTensor:
       return Convert1<Tensor, ToTensorAttr>(value, def.is_list);
     case AttrKind::kFunc:

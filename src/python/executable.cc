@@ -18,6 +18,7 @@
 #include "python/tensor.h"
 #include "python/tracing/nodes.h"
 #include "python/watched_run.h"
+#include "session/form.h"
 
 namespace gyre::python {
 namespace {
@@ -194,6 +195,8 @@ nb::object PrepareGraph(nb::handle graph, nb::handle feeds, nb::handle fetches, 
   }
   made.compile = core.compile();
   made.program = core.graph().program();
+  if (core.is_for_sessions())
+    made.program = ValueOf(ForResults(made.program, made.feeds, made.fetches, made.targets));
   made.Compiled();
   return nb::cast(std::move(made));
 }

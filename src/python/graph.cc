@@ -5,6 +5,7 @@
 #include "eager/variable_store.h"
 #include "front/error.h"
 #include "front/graph_state.h"
+#include "front/lifted.h"
 #include "front/op_call.h"
 #include "graphdef/export.h"
 #include "ir/shape_inference.h"
@@ -212,6 +213,8 @@ std::pair<Value, uint64_t> GraphCore::CaptureWithId(nb::handle outer) {
     return {graph_.constant(tensor.eager), inner_id};
   const gyre::internal::InMainGraph in_main(state());
   const Value inner = placeholder(tensor.dtype(), tensor.shape(), "capture");
+  if (tensor.is_symbolic() && tensor.dtype() == DType::kResource)
+    state()->main()->StandsFor(inner, tensor.symbolic);
   captures_.push_back({nb::borrow(outer), inner, inner_id});
   return by_id_.emplace(tensor.id, std::pair(inner, inner_id)).first->second;
 }
@@ -383,8 +386,33 @@ void BindGraphs(nb::module_& m) {
                return state->Set({.colocated = names});
              });
            })
+      .def("take_effects",
+           [](PyGraph& self) {
+             gyre::internal::Scope& main = *self.core->state()->main();
+             nb::list names;
+             for (const NodeId id : main.TakeEffects())
+               names.append(ToStr(main.function().node(id).name));
+             return names;
+           })
+      .def_prop_ro("follows_session_rules",
+                   [](PyGraph& self) { return self.core->follows_session_rules(); })
       .def("main_scope", &MainScope)
       .def("freeze", [](PyGraph& self, bool frozen) { self.core->set_frozen(frozen); });
+  m.def(
+      "note_value",
+      [](nb::handle tensor, nb::handle value) {
+        const Value& noted = RequireTensor(tensor, "what is noted").symbolic;
+        noted.scope()->NoteValue({noted.node(), noted.slot()}, RequireEager(value, "the value"));
+      },
+      nb::arg("tensor"), nb::arg("value"), "A symbolic tensor always has this value.");
+  m.def(
+      "lifted",
+      [](nb::handle tensor) {
+        const PyTensor& inner = RequireTensor(tensor, "what is lifted");
+        if (!inner.is_symbolic()) return nb::borrow(tensor);
+        return WrapSymbolic(gyre::internal::Lift(inner.symbolic, {}), inner.graph);
+      },
+      nb::arg("tensor"), "The same value, computed in the main graph of its graph.");
   m.def("current_graph", [] {
     return CurrentGraph() == nullptr ? nb::object(nb::none()) : ToPython(SharedCurrentGraph());
   });

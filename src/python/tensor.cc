@@ -4,6 +4,7 @@
 #include <new>
 #include <vector>
 
+#include "front/scope.h"
 #include "python/arrays/buffer.h"
 #include "python/arrays/convert.h"
 #include "python/arrays/dlpack.h"
@@ -290,6 +291,13 @@ nb::object GraphOf(const PyTensor& t) {
   return t.is_symbolic() ? ToPython(t.graph) : nb::object(nb::none());
 }
 
+nb::object KnownOf(nb::handle self) {
+  const PyTensor& t = RequireTensor(self, "self");
+  if (!t.is_symbolic()) return nb::borrow(self);
+  const Tensor& known = t.symbolic.scope()->info({t.symbolic.node(), t.symbolic.slot()}).constant;
+  return known.has_value() ? WrapEager(known) : nb::object(nb::none());
+}
+
 nb::str NameOf(const PyTensor& t) {
   if (!t.is_symbolic()) {
     PyErr_SetString(PyExc_AttributeError, "an eager tensor has no name");
@@ -364,6 +372,14 @@ void BindTensors(nb::module_& m) {
   type.def_prop_ro("dtype", [](const PyTensor& t) { return ToPython(t.dtype()); })
       .def_prop_ro("_dims", [](const PyTensor& t) { return ToPython(t.shape()); })
       .def_prop_ro("is_symbolic", &PyTensor::is_symbolic)
+      // The value, as far as it is known while a graph is built: an eager tensor, or None.
+      .def_prop_ro("_known", &KnownOf)
+      .def_prop_ro("_is_reference",
+                   [](const PyTensor& t) {
+                     if (!t.is_symbolic()) return false;
+                     const Node& node = t.symbolic.scope()->function().node(t.symbolic.node());
+                     return node.signature.outputs[t.symbolic.slot()].is_ref;
+                   })
       .def_ro("id", &PyTensor::id)
       .def_prop_ro("name", &NameOf)
       .def_prop_ro("device",

@@ -6,9 +6,11 @@
 #include "grad/symbolic_gradient.h"
 #include "lower/lower.h"
 #include "ops/registry.h"
+#include "passes/for_results.h"
 #include "passes/pipeline.h"
 #include "passes/prune.h"
 #include "passes/raise/raise.h"
+#include "session/names.h"
 
 namespace gyre {
 namespace {
@@ -37,6 +39,16 @@ PipelineOptions ToPipelineOptions(const SessionOptions& options) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<const Program>> ForResults(
+    const std::shared_ptr<const Program>& program, const std::vector<std::string>& feeds,
+    const std::vector<std::string>& fetches, const std::vector<std::string>& targets) {
+  GYRE_ASSIGN_OR_RETURN(RunSignature signature,
+                        MainNames(*program).FindSignature(feeds, fetches, targets));
+  GYRE_ASSIGN_OR_RETURN(const Staged staged,
+                        ForResultsPass(MakeStaged(program, std::move(signature))));
+  return staged.program;
+}
 
 absl::Status CheckForm(const SessionOptions& options) {
   return CheckPipelineOptions(ToPipelineOptions(options));

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +19,12 @@ absl::Status CheckForm(const SessionOptions& options);
 
 // The program in the form that `options` names.
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options);
+
+// The program as runs of sessions take it that ask for these: what branches and loops do happens
+// where that needs it (passes/for_results.h). Errors are those of names.
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::shared_ptr<const Program>> ForResults(
+    const std::shared_ptr<const Program>& program, const std::vector<std::string>& feeds,
+    const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
 
 // The program with primitives in place of If, Case, While and calls in its main graph, all of whose
 // nodes stay. Functions that stay calls, those of recursion, may name any other, which stay, too.

@@ -26,14 +26,11 @@ REASONS = {
     "tf.config.experimental_connect_to_host": _DEVICES,
     "tf.raw_ops.Send": _PLACEMENT,
     "tf.raw_ops.Recv": _PLACEMENT,
-    "tf.raw_ops.TensorArrayConcatV2": "deprecated in TensorFlow since 2016; "
-    "`TensorArrayConcatV3` is here",
     "tf.RegisterGradient": "gradients of ops are C++, beside the op (`gyre/core/op.h`); functions "
     "have `custom_gradient`",
     "tf.experimental.ExtensionType": "dataclasses are structures here: arguments of "
     "functions, state of loops, results",
     "tf.experimental.StructuredTensor": "structures of ragged tensors (dicts, dataclasses) serve",
-    "tf.nondifferentiable_batch_function": "there is no server that would batch requests",
     "tf.data.IteratorSpec": "an iterator is an object of Python, which functions use where "
     "it is; the dataset itself can be handed over",
 }
@@ -48,6 +45,10 @@ DIFFERENCES = {
     "tf.data.Dataset": "no `window`, `interleave`, `scan`, `unique` and others, whose errors say "
     "what serves; `cache` keeps all elements in memory once the first is asked for; nothing is "
     "computed ahead",
+    "tf.nondifferentiable_batch_function": "each call is a batch of its own: no call waits for "
+    "others",
+    "tf.raw_ops.TensorArrayConcatV2": "there are no arrays that it could find by name (deprecated "
+    "in TensorFlow since 2016): NotFoundError; `TensorArrayConcatV3` is here",
     "tf.string": "`+` joins strings of one shape, and a scalar to each; other shapes are not "
     "broadcast",
 }

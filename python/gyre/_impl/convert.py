@@ -3,7 +3,7 @@
 import math
 
 from gyre import _gyre
-from gyre._impl import facade
+from gyre._impl import errors, facade
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -105,7 +105,12 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
         except (TypeError, ValueError):
             return _gyre.convert(value)
     if is_value(value):
-        tensor = _gyre.convert(value)
+        try:
+            tensor = _gyre.convert(value)
+        except errors.InaccessibleTensorError:
+            if not isinstance(value, Tensor):
+                raise
+            tensor = value  # of another graph: it is one already, and an error where it is used
         if dtype is not None and tensor.dtype != dtype:
             raise ValueError(
                 f"A tensor of dtype {tensor.dtype.name} was given where {dtype.name} "
@@ -241,7 +246,8 @@ def to_integer(value, parameter: str, dtype: _gyre.DType | str = "int32") -> Ten
 def static_value(value):
     """The value as numpy, if it is known now: of eager tensors and Python values; else None."""
     if isinstance(value, Tensor):
-        return None if value.is_symbolic else value.numpy()
+        known = value._known
+        return None if known is None else known.numpy()
     if is_value(value):
         return static_value(_gyre.convert(value))
     return _gyre.tensor(value).numpy()

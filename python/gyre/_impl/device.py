@@ -75,6 +75,17 @@ def name_scope(name: str) -> Iterator[str]:
         _scopes.path = before
 
 
+@contextlib.contextmanager
+def within_construct(name: str) -> Iterator[None]:
+    """While a branch or a body is traced: its construct's name counts as a scope."""
+    before = _scopes.path
+    _scopes.path = f"{before}{name}/"
+    try:
+        yield
+    finally:
+        _scopes.path = before
+
+
 def name_in_scope(name: str) -> str:
     """The name of a variable that is made here."""
     return _scopes.path + name

@@ -1,6 +1,7 @@
 """The errors of running and building programs: one class per canonical code."""
 
 import re
+import traceback
 
 OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS = range(7)
 PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE = range(7, 12)
@@ -227,8 +228,13 @@ def error_code_from_exception_type(cls: type[OpError]) -> int:
     return cls.code
 
 
+class UnsupportedValueError(TypeError):
+    """A function of numpy arrays returned what cannot be a tensor."""
+
+
 # What the exceptions of host functions count as.
 _OF_PYTHON = (
+    (UnsupportedValueError, InternalError),
     (TypeError, InvalidArgumentError),
     (ValueError, InvalidArgumentError),
     (StopIteration, OutOfRangeError),
@@ -238,13 +244,16 @@ _OF_PYTHON = (
 _host_classes: dict[tuple[type, type], type[OpError]] = {}
 
 
-def of_host_function(error: Exception) -> Exception:
+def of_host_function(error: Exception, with_frames: bool = False) -> Exception:
     """What a run raises where a host function raised `error`: of its class and of that of the
-    OpError that fits, with its traceback and attributes. An OpError stays as it is."""
+    OpError that fits, with its traceback and attributes. An OpError stays as it is. with_frames:
+    the message says the frames, too, as TensorFlow's of sessions do."""
     if isinstance(error, OpError):
         return error
     kind = next((ours for theirs, ours in _OF_PYTHON if isinstance(error, theirs)), UnknownError)
     message = f"{type(error).__name__}: {error}"
+    if with_frames:
+        message += "\n" + "".join(traceback.format_exception(error)).rstrip()
     try:
         cls = _host_class(kind, type(error))
         raised = cls.__new__(cls, None, None, message)

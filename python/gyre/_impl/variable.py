@@ -6,6 +6,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from gyre import _gyre
 from gyre._impl import facade
@@ -19,6 +20,9 @@ from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
 from gyre._impl.tracing import late_values, variables
 from gyre._impl.unsupported import refuse
+
+if TYPE_CHECKING:
+    from gyre._impl.graphs.operation import Operation
 
 _creators = threading.local()
 
@@ -280,7 +284,21 @@ class Variable(metaclass=_Creating):
             self.handle if graph is None else graph.variable(self.handle, self._dtype, self._dims)
         )
         _gyre.execute(op, [handle, *inputs], attrs)
+        if graph is not None:
+            vars(graph).setdefault("_changed", {})[self.handle.id] = _gyre.last_node()
         return self
+
+    @property
+    def op(self) -> Operation:
+        """While a function is traced: the operation that changed it last. AttributeError if there
+        is none."""
+        graph: Any = _gyre.current_graph()
+        node = None if graph is None else vars(graph).get("_changed", {}).get(self.handle.id)
+        if node is None:
+            raise AttributeError(
+                f"the Variable {self.name} has an operation only in a graph that changes it"
+            )
+        return graph.operation_of(node)
 
     def assign(
         self,

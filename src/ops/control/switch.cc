@@ -1,5 +1,6 @@
 // Switch, RefSwitch, _SwitchN: send a value down one of several paths; the others get nothing and
 // are dead.
+#include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/registry.h"
 
@@ -32,6 +33,19 @@ absl::Status SwitchShape(ShapeContext& c) {
   return shape::SameAsInput(c);
 }
 
+// The adjoint of the output that is alive. Each comes through a Switch of its own: what is made of
+// constants alone is alive in any case.
+void SwitchGradient(GradientContext& g) {
+  if (!g.wants(0)) return;
+  const auto adjoint = [&g](int i) {
+    return g.has_grad(i) ? g.grad(i) : g.op("ZerosLike", {g.output(i)});
+  };
+  const Expr pred = g.input(1);
+  const Expr if_false = g.builder().Ops("Switch", {adjoint(0), pred})[0];
+  const Expr if_true = g.builder().Ops("Switch", {adjoint(1), pred})[1];
+  g.Add(0, g.op("Merge", {if_false, if_true}));
+}
+
 }  // namespace
 
 void RegisterSwitch(OpRegistry& ops) {
@@ -42,6 +56,7 @@ void RegisterSwitch(OpRegistry& ops) {
        .kind = OpKind::kSwitch,
        .traits = {.forwards = true},
        .shape = SwitchShape,
+       .gradient = {SwitchGradient},
        .kernel = Compute<Switch>()});
   ops.Add({.schema = "RefSwitch(data: Ref(T), pred: bool) -> output_false: Ref(T), output_true: "
                      "Ref(T) {T: type}",

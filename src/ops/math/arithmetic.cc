@@ -179,19 +179,26 @@ void RegisterArithmetic(OpRegistry& ops) {
        .doc = "x + y.",
        .api = {"math.add", "add"},
        .traits = {.elementwise = true, .commutative = true, .aggregate = true, .role = Role::kSum},
-       .shape = shape::Broadcast,
+       .shape =
+           [](ShapeContext& c) {
+             return BroadcastOfSizes(c, [](int64_t x, int64_t y) { return x + y; });
+           },
        .gradient = {AddGradient},
        .simplify = AddSimplify,
        .failure = fails::ByShapes,
        .kernel = ForTypes<AddKernel, NumberTypes>("T")});
   AddBinaryOp(ops, "Sub", {"math.subtract", "subtract", "compat.v1.sub"}, kAnyNumberTypes, "x - y.",
               ForTypes<SubKernel, NumberTypes>("T"), {SubGradient},
-              {.simplify = SubSimplify, .role = Role::kDifference});
+              {.simplify = SubSimplify, .role = Role::kDifference, .shape = [](ShapeContext& c) {
+                 return BroadcastOfSizes(c, [](int64_t x, int64_t y) { return x - y; });
+               }});
   AddBinaryOp(
       ops, "Mul",
       {"math.multiply", "multiply", "math.scalar_mul", "compat.v1.mul", "compat.v1.scalar_mul"},
       kAnyNumberTypes, "x * y.", ForTypes<MulKernel, NumberTypes>("T"), {MulGradient},
-      {.commutative = true, .simplify = MulSimplify});
+      {.commutative = true, .simplify = MulSimplify, .shape = [](ShapeContext& c) {
+         return BroadcastOfSizes(c, [](int64_t x, int64_t y) { return x * y; });
+       }});
   AddBinaryOp(
       ops, "SquaredDifference", {"math.squared_difference", "compat.v1.squared_difference"},
       "{bfloat16, half, float, double, int32, int64, complex64, complex128}",

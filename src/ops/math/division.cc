@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "ir/gradient_context.h"
+#include "ir/shape_context.h"
 #include "ir/simplify_context.h"
 #include "ops/math/elementwise.h"
 
@@ -186,10 +187,15 @@ void RegisterDivision(OpRegistry& ops) {
       ops, "DivNoNan", {"math.divide_no_nan", "compat.v1.divide_no_nan", "compat.v1.div_no_nan"},
       "{half, float, bfloat16, double, complex64, complex128}", "x / y, and 0 where y is 0.",
       ForTypes<DivNoNanKernel, FloatAndComplexTypes>("T"), {DivNoNanGradient});
-  AddBinaryOp(ops, "FloorDiv", {"math.floordiv", "compat.v1.floordiv"}, kAnyNumberTypes,
-              "x / y rounded down.", ForTypes<FloorDivKernel, RealTypes>("T"),
-              NotDifferentiable("a quotient rounded down is constant between its steps"),
-              {.simplify = IntegerDivSimplify, .failure = DivisionFailure});
+  AddBinaryOp(
+      ops, "FloorDiv", {"math.floordiv", "compat.v1.floordiv"}, kAnyNumberTypes,
+      "x / y rounded down.", ForTypes<FloorDivKernel, RealTypes>("T"),
+      NotDifferentiable("a quotient rounded down is constant between its steps"),
+      {.simplify = IntegerDivSimplify, .failure = DivisionFailure, .shape = [](ShapeContext& c) {
+         // Of x / 0 nothing is known: a negative number is no size.
+         return BroadcastOfSizes(c,
+                                 [](int64_t x, int64_t y) { return y == 0 ? int64_t{-1} : x / y; });
+       }});
   AddBinaryOp(
       ops, "FloorMod", {"math.floormod", "compat.v1.floormod", "math.mod", "compat.v1.mod"},
       "{int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}",

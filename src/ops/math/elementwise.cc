@@ -1,11 +1,13 @@
 #include "ops/math/elementwise.h"
 
 #include <atomic>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/math/broadcast.h"
 
 namespace gyre {
@@ -123,6 +125,20 @@ void AddUnaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::strin
            .kernel = std::move(kernel)});
 }
 
+absl::Status BroadcastOfSizes(ShapeContext& c, int64_t (*compute)(int64_t x, int64_t y)) {
+  GYRE_RETURN_IF_ERROR(shape::Broadcast(c));
+  const auto size = [&c](int i) -> std::optional<int64_t> {
+    const Tensor* constant = c.input_constant(i);
+    if (constant == nullptr || constant->rank() != 0) return std::nullopt;
+    const std::optional<int64_t> value = c.input_int(i);
+    return value && *value >= 0 && *value <= std::numeric_limits<int32_t>::max() ? value
+                                                                                 : std::nullopt;
+  };
+  const std::optional<int64_t> x = size(0), y = size(1);
+  if (x && y) SetIntScalar(c, 0, compute(*x, *y));
+  return absl::OkStatus();
+}
+
 void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,
                  absl::string_view types, absl::string_view doc, KernelFactory kernel,
                  Gradient gradient, BinaryRules rules) {
@@ -130,7 +146,7 @@ void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::stri
            .doc = doc,
            .api = std::move(api),
            .traits = {.elementwise = true, .commutative = rules.commutative, .role = rules.role},
-           .shape = shape::Broadcast,
+           .shape = rules.shape == nullptr ? shape::Broadcast : rules.shape,
            .gradient = std::move(gradient),
            .simplify = rules.simplify,
            .failure = rules.failure,

@@ -299,12 +299,16 @@ void AddUnaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::strin
                 absl::string_view types, absl::string_view doc, KernelFactory kernel,
                 Gradient gradient = {}, SimplifyFn simplify = nullptr);
 
+// Broadcasts; and where x and y are scalars that are known sizes, so is the result: compute(x, y).
+absl::Status BroadcastOfSizes(ShapeContext& c, int64_t (*compute)(int64_t x, int64_t y));
+
 // Further rules of a binary op.
 struct BinaryRules {
   bool commutative = false;
   SimplifyFn simplify = nullptr;
   FailureFn failure = fails::ByShapes;
   Role role = Role::kOther;
+  ShapeFn shape = nullptr;  // broadcasts
 };
 // `name(x: T, y: T) -> z: T {T: types}`, pure and elementwise, broadcasting.
 void AddBinaryOp(OpRegistry& ops, absl::string_view name, std::vector<absl::string_view> api,

@@ -5,6 +5,7 @@
 #include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
+#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/axis_view.h"
 #include "ops/reduction/numeric.h"
@@ -76,8 +77,12 @@ absl::Status Scan(const KernelContext& ctx, const Tensor& input, int axis, bool 
 template <typename T, bool kProduct>
 absl::Status RunScan(KernelContext& ctx, const ScanAttrs& attrs) {
   const Tensor& input = ctx.input(0);
+  if (ctx.input(1).rank() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("ScanOp: axis must be a scalar, not of shape ",
+                                                   ctx.input(1).shape().ToString()));
+  }
   GYRE_ASSIGN_OR_RETURN(const int64_t axis_value, ctx.IntScalar(1, "axis"));
-  GYRE_ASSIGN_OR_RETURN(const int axis, shape::Axis(axis_value, input.rank()));
+  GYRE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(axis_value, input.rank(), "scan axis"));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.ReuseOrAllocate(0, input.dtype(), input.shape()));
   if (out.num_elements() > 0) {
     const auto scan = attrs.exclusive ? &Scan<T, kProduct, true> : &Scan<T, kProduct, false>;
@@ -103,7 +108,7 @@ struct CumprodKernel {
 absl::Status ScanShape(ShapeContext& c) {
   const std::optional<int64_t> axis = c.input_int(1);
   if (c.input(0).has_rank() && axis) {
-    GYRE_RETURN_IF_ERROR(shape::Axis(*axis, c.input(0).rank()).status());
+    GYRE_RETURN_IF_ERROR(ResolveAxis(*axis, c.input(0).rank(), "scan axis").status());
   }
   c.set_output(0, c.input(0));
   return absl::OkStatus();

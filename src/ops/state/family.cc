@@ -10,7 +10,8 @@ namespace gyre {
   X(ResourceGather)    \
   X(Captured)          \
   X(DestroyResource)   \
-  X(CopyOnRead) X(Optimizer) X(Queue) X(Mutex) X(Stack) X(TensorArray) X(TensorArrayBulk)
+  X(CopyOnRead)        \
+  X(Optimizer) X(Queue) X(Mutex) X(Stack) X(TensorArray) X(TensorArrayBulk) X(TensorArrayByName)
 
 GYRE_DEFINE_FAMILY(State, STATE_OPS)
 

@@ -1,5 +1,6 @@
 // StackV2 and Stack, push, pop and close: stacks that live no longer than a run.
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -112,8 +113,12 @@ absl::Status MakeStackV2(KernelContext& ctx, const StackAttrs& attrs) {
   return absl::OkStatus();
 }
 
+// A reference can be read: as the names under which TensorFlow finds the stack.
 absl::Status MakeStack(KernelContext& ctx, const StackAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, attrs, -1));
+  static std::atomic<int64_t> made{0};
+  StackAttrs named = attrs;
+  absl::StrAppend(&named.name, "_", made.fetch_add(1, std::memory_order_relaxed));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, named, -1));
   ctx.set_output(0, Tensor::FromRef(DType::kString, std::move(stack)));
   return absl::OkStatus();
 }

@@ -113,6 +113,8 @@ absl::Status UninitializedResource(absl::string_view name) {
 absl::StatusOr<Tensor> ReadRef(const Tensor& ref, absl::string_view name) {
   const auto* variable = ref.object_as<VariableObject>();
   if (variable == nullptr) {
+    if (const auto* resource = dynamic_cast<const Resource*>(ref.object()))
+      return Tensor::Vector<std::string>({std::string(resource->type_name()), resource->name()});
     return absl::InvalidArgumentError(
         absl::StrCat(ref.object() == nullptr ? absl::string_view("an empty reference")
                                              : ref.object()->type_name(),

@@ -285,6 +285,7 @@ Tensor ToTensorAt(nb::handle value, std::optional<DType> dtype, size_t depth) {
     return dtype ? CastTo(*tensor, *dtype) : *std::move(tensor);
   if (PyLong_Check(o) != 0 || PyFloat_Check(o) != 0 || PyComplex_Check(o) != 0)
     return FromScalar(value, dtype ? *dtype : DefaultTypeOfNumber(value));
+  if (PyIndex_Check(o) != 0) return ToTensorAt(Own(PyNumber_Index(o)), dtype, depth + 1);
   if (nb::hasattr(value, "dtype")) {
     ThrowTypeError(absl::StrCat("a ", TypeNameOf(value), " of dtype ",
                                 TextOf(nb::str(nb::object(value.attr("dtype"))), "a dtype"),
@@ -309,7 +310,7 @@ bool MayBeTensor(nb::handle value) {
   PyObject* const o = value.ptr();
   return AsTensor(value) != nullptr || IsPythonNumber(value) || IsText(value) ||
          PyList_Check(o) != 0 || PyTuple_Check(o) != 0 || PyLong_Check(o) != 0 ||
-         PyFloat_Check(o) != 0 || nb::hasattr(value, "__gyre_tensor__") ||
+         PyFloat_Check(o) != 0 || PyIndex_Check(o) != 0 || nb::hasattr(value, "__gyre_tensor__") ||
          nb::hasattr(value, "__array__") || nb::hasattr(value, "__dlpack__") ||
          PyObject_CheckBuffer(o) != 0;
 }

@@ -58,13 +58,20 @@ std::string NameOf(GraphCore& graph, nb::handle tensor) {
   return value.name();
 }
 
-std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, nb::handle fetches) {
+// `effects`: names of the nodes after which all that is to happen has happened; None: all of them.
+std::shared_ptr<const Template> TemplateOf(GraphCore& graph, nb::handle feeds, nb::handle fetches,
+                                           nb::handle effects) {
   auto made = std::make_shared<Template>();
   for (const nb::handle feed : nb::iter(feeds)) made->feeds.push_back(NameOf(graph, feed));
   for (const nb::handle fetch : nb::iter(fetches)) made->fetches.push_back(NameOf(graph, fetch));
-  const gyre::internal::Scope& main = *graph.state()->main();
-  for (const NodeId id : main.last_effects())
-    made->effects.push_back(main.function().node(id).name);
+  if (effects.is_none()) {
+    const gyre::internal::Scope& main = *graph.state()->main();
+    for (const NodeId id : main.last_effects())
+      made->effects.push_back(main.function().node(id).name);
+  } else {
+    for (const nb::handle name : nb::iter(effects))
+      made->effects.emplace_back(TextOf(name, "an effect"));
+  }
   for (const GraphCore::CapturedTensor& variable : graph.variables()) {
     made->variables.emplace_back(variable.inner.name(), variable.outer);
     const auto type = eager::VariableBehind(AsTensor(variable.outer)->eager);
@@ -108,7 +115,8 @@ void CheckCount(const Template& made_of, nb::handle args) {
 // which all its effects have happened).
 nb::tuple AddTraced(nb::handle traced, nb::handle feeds, nb::handle fetches, nb::handle args) {
   const auto graph = RequireGraph("a traced graph");
-  const std::shared_ptr<const Template> made_of = TemplateOf(*ToGraph(traced), feeds, fetches);
+  const std::shared_ptr<const Template> made_of =
+      TemplateOf(*ToGraph(traced), feeds, fetches, nb::none());
   CheckCount(*made_of, args);
   const std::vector<Value> results = AddNodes(*made_of, *graph, ValuesOf(args, "args"));
   const gyre::internal::ScopePtr& main = graph->state()->main();
@@ -117,10 +125,11 @@ nb::tuple AddTraced(nb::handle traced, nb::handle feeds, nb::handle fetches, nb:
   return nb::make_tuple(WrapAll(results, graph), effects);
 }
 
-PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::handle fetches) {
+PyFunction OfGraph(nb::handle name, nb::handle graph, nb::handle feeds, nb::handle fetches,
+                   nb::handle effects) {
   PyFunction made{RequireGraph("a function"), nullptr, nullptr};
-  made.traced = gyre::internal::MakeFunction(std::string(TextOf(name, "a name")), kNowhere);
-  made.made_of = TemplateOf(*ToGraph(graph), feeds, fetches);
+  made.traced = gyre::internal::MakeFunctionOfMain(std::string(TextOf(name, "a name")), kNowhere);
+  made.made_of = TemplateOf(*ToGraph(graph), feeds, fetches, effects);
   return made;
 }
 
@@ -136,7 +145,7 @@ PyFunction Make(nb::handle name_object, nb::handle args, nb::handle results, boo
   return made;
 }
 
-nb::list Call(PyFunction& self, nb::handle args, nb::handle fn) {
+nb::list Call(PyFunction& self, nb::handle args, nb::handle fn, nb::handle dims) {
   if (CurrentGraph() != self.graph.get())
     ThrowStatus(absl::FailedPreconditionError("a function is called in the graph it was made in"));
   gyre::internal::BodyFn body;
@@ -150,10 +159,14 @@ nb::list Call(PyFunction& self, nb::handle args, nb::handle fn) {
       ThrowValueError("this function has no body yet: declare and define it, or give fn");
     };
   }
-  return WrapAll(gyre::internal::CallFunction(
-                     *self.traced, LeavesOf(ValuesOf(args, "args"), nb::none()), body, kNowhere)
-                     .first,
-                 self.graph);
+  std::vector<PartialShape> shapes;
+  if (!dims.is_none()) {
+    for (const nb::handle one : nb::iter(dims)) shapes.push_back(ToPartialShape(nb::borrow(one)));
+  }
+  return WrapAll(
+      gyre::internal::CallFunctionOfShapes(
+          *self.traced, LeavesOf(ValuesOf(args, "args"), nb::none()), shapes, body, kNowhere),
+      self.graph);
 }
 
 }  // namespace
@@ -171,7 +184,8 @@ void BindFunctions(nb::module_& m) {
           nb::arg("name"), nb::arg("args") = nb::none(), nb::arg("results") = nb::none(),
           nb::kw_only(), nb::arg("recompute") = false)
       .def_static("of_graph", &OfGraph, nb::arg("name"), nb::arg("graph"), nb::arg("feeds"),
-                  nb::arg("fetches"), "A graph that has been traced, with its effects.")
+                  nb::arg("fetches"), nb::arg("effects") = nb::none(),
+                  "A graph that has been traced, with its effects.")
       .def("define",
            [](PyFunction& self, nb::callable fn) {
              RequireGraph("a function");
@@ -181,7 +195,8 @@ void BindFunctions(nb::module_& m) {
           "needs_scope",
           [](const PyFunction& self) { return gyre::internal::NeedsItsScope(*self.traced); },
           "Whether it can be called only in the scope that it was made in.")
-      .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none());
+      .def("__call__", &Call, nb::arg("args"), nb::arg("fn") = nb::none(),
+           nb::arg("dims") = nb::none());
   m.def("add_traced", &AddTraced, nb::arg("graph"), nb::arg("feeds"), nb::arg("fetches"),
         nb::arg("args"), "Adds the nodes of a graph that has been traced: (fetches, effects).");
 }

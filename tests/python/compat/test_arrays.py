@@ -374,3 +374,64 @@ def test_random_numbers_under_older_names(sess):
         assert drawn.shape == (50, 2) and drawn[:, 0].mean() < 5 and drawn[:, 1].mean() > 800
     one, two = sess.run([tf.random_gamma([20], 1.0), tf.random_gamma([20], 1.0)])
     assert (one != two).any()
+
+
+def test_arrays_without_control_flow_v2(sess):
+    tf.disable_control_flow_v2()
+    try:
+        array = tf.TensorArray(tf.float32, 3, infer_shape=False)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="already been written"):
+            array.write(2, 3.0).write(2, 4.0)
+        slopes = array.grad("gradients").write(2, 3.0).write(2, 4.0).write(0, [1.0])
+        assert sess.run(slopes.read(2)) == 7.0
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            sess.run(slopes.write(0, [1.0, 2.0]).read(0))
+        known = tf.TensorArray(tf.float32, 3, element_shape=[]).grad("gradients").write(0, 1.0)
+        with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+            known.write(0, [1.0])
+        assert sess.run(array.grad("gradients").size()) == 3
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not equal to the size"):
+            array.split([1.0], [1])
+    finally:
+        tf.enable_control_flow_v2()
+    with pytest.raises(NotImplementedError):
+        tf.TensorArray(tf.float32, 3).grad("gradients")
+
+
+def test_pieces_and_order_of_arrays(run, sess):
+    value = tf.constant([[1.0], [2.0], [3.0]])
+    array = tf.TensorArray(tf.float32, 3).split(value, tf.constant([1, 1, 1]))
+    assert array.read(0).shape.as_list() == [1, 1] and array.concat().shape.as_list() == [3, 1]
+    v = tf.Variable(0.0)
+    with tf.control_dependencies([v.assign_add(1.0)]):
+        array = array.identity()
+    assert run(array.read(2)).tolist() == [[3.0]] and sess.run(v) == 1.0
+    with pytest.warns(UserWarning, match="was dropped"):
+        empty = tf.TensorArray(tf.float32, 3)
+        empty.write(0, 1.0)
+        with pytest.raises(tf.errors.OpError, match="element -1"):
+            sess.run(empty.read(-1))
+
+
+def test_values_that_are_known_while_a_graph_is_built(graph):
+    assert gyre.get_static_value(tf.constant([2, 3]) + 0) is None
+    assert gyre.get_static_value(tf.identity(tf.constant([2, 3]))).tolist() == [2, 3]
+    sizes = tf.shape(tf.zeros([4, 20]))
+    assert gyre.get_static_value(sizes[1] // sizes[0] * 3 - 1) == 14
+    assert gyre.get_static_value(sizes[1] // (sizes[0] - 4)) is None
+    assert gyre.get_static_value(tf.placeholder(tf.int32, [])) is None
+    tf.disable_v2_tensorshape()
+    try:
+        assert (tf.constant(3) < tf.zeros([4]).shape[0]).dtype == tf.bool
+        assert tf.reshape(tf.zeros([4]), tf.zeros([2, 2]).shape).shape.as_list() == [2, 2]
+    finally:
+        tf.enable_v2_tensorshape()
+
+
+def test_indices_of_branches_become_of_one_type(sess):
+    p = tf.placeholder(tf.bool, [])
+    values = tf.constant([10])
+    narrow, wide = (tf.IndexedSlices(values, tf.constant([0], t)) for t in (tf.int32, tf.int64))
+    r = tf.cond(p, lambda: narrow, lambda: wide)
+    assert r.indices.dtype == tf.int64
+    assert [sess.run(r.indices, {p: b}).tolist() for b in (True, False)] == [[0], [0]]

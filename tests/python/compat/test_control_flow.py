@@ -5,6 +5,7 @@ import collections
 import numpy as np
 import pytest
 
+import gyre
 import gyre.compat.v1 as tf
 
 
@@ -231,3 +232,114 @@ def test_py_func(sess):
 
     with pytest.raises(KeyError, match="lost"):
         sess.run(tf.py_func(fails, [x], tf.float64), {x: [1.0]})
+
+
+def test_effects_in_branches_happen_where_what_is_fetched_needs_them(run, sess):
+    v = [tf.Variable(7, name=f"v{i}") for i in range(5)]
+    p = tf.placeholder_with_default(True, [])
+
+    def branch():
+        v[0].assign(1)
+        with tf.control_dependencies([v[1].assign(2)]):
+            first = tf.constant(10)
+        return first, v[2].assign(3)
+
+    first, second = tf.cond(p, branch, lambda: (0, v[3].assign(4)))
+    assert run(first) == 10
+    assert sess.run(v) == [7, 2, 7, 7, 7]
+    assert sess.run(second) == 3 and sess.run(v) == [7, 2, 3, 7, 7]
+    assert sess.run(first, {p: False}) == 0 and sess.run(v[3]) == 7
+    nested = tf.cond(p, lambda: tf.cond(p, branch, lambda: (0, 0))[0], lambda: 0)
+    sess.run(v[1].initializer), sess.run(nested)
+    assert sess.run(v) == [7, 2, 3, 7, 7]
+
+
+def test_effects_in_loops_happen_where_what_is_fetched_needs_them(run, sess):
+    v = [tf.Variable(0, name=f"v{i}") for i in range(4)]
+
+    def body(i, x):
+        v[0].assign_add(1)
+        with tf.control_dependencies([v[1].assign_add(1)]):
+            x = tf.identity(x)
+        with tf.control_dependencies([v[2].assign_add(1)]):
+            return i + 1, x
+
+    def test(i, x):
+        v[3].assign_add(1)
+        return i < 2
+
+    i, x = tf.while_loop(test, body, [tf.constant(0), tf.constant(5)])
+    assert run(i) == 2 and sess.run(v) == [0, 0, 2, 0]
+    assert sess.run([i, x]) == [2, 5] and sess.run(v) == [0, 2, 4, 0]
+
+
+def test_branches_wait_for_what_is_outside(run, sess):
+    v = tf.Variable(1.0)
+    op = v.assign_add(1.0)
+
+    def branch():
+        with tf.control_dependencies([op]):
+            return 1.0
+
+    p = tf.placeholder_with_default(False, [])
+    assert run(tf.cond(p, branch, lambda: 2.0)) == 2.0
+    assert sess.run(v) == 2.0
+
+
+def test_branches_of_one_result(sess):
+    p = tf.placeholder_with_default(True, [])
+    tf.disable_control_flow_v2()
+    try:
+        r = tf.cond(p, lambda: 1, lambda: [2])
+        assert [sess.run(r, {p: b}) for b in (True, False)] == [1, 2]
+        for strict_pair in ((lambda: 1, lambda: [2]), (lambda: [1], lambda: (2,))):
+            for kind in (TypeError, ValueError):
+                with pytest.raises(kind):
+                    tf.cond(p, *strict_pair, strict=True)
+    finally:
+        tf.enable_control_flow_v2()
+
+
+def test_maps_in_functions_convert_what_they_map(sess):
+    def halved(x):
+        if x > 1:
+            x = x // 2
+        return x
+
+    @gyre.function
+    def mapped(x):
+        return tf.map_fn(halved, x)
+
+    assert sess.run(mapped(tf.constant([1, 4]))).tolist() == [1, 2]
+
+
+def test_shapes_of_ragged_and_sparse_loop_variables(graph):
+    x = gyre.ragged.constant([[1, 2], [3], [4, 5, 6]])
+    i = tf.constant(0)
+
+    def wider(i, x):
+        return i + 1, tf.concat([x, x], axis=1)
+
+    def longer(i, x):
+        return i + 1, tf.concat([x, x], axis=0)
+
+    def test(i, x):
+        return i < 3
+
+    _, r = tf.while_loop(test, wider, [i, x])
+    assert r.shape.as_list() == [3, None]
+    with pytest.raises(ValueError):
+        tf.while_loop(test, longer, [i, x])
+    shapes = [i.shape, tf.TensorShape([None, None])]
+    with tf.Session() as sess:
+        assert sess.run(tf.while_loop(test, longer, [i, x], shapes)[1].nrows()) == 24
+    s = tf.SparseTensor([[0], [3]], [2.0, 4.0], [10])
+
+    def more_axes(i, x):
+        indices = tf.concat([x.indices, [[0], [1]]], axis=1)
+        return i + 1, tf.SparseTensor(indices, x.values, tf.concat([x.dense_shape, [10]], axis=0))
+
+    with pytest.raises(ValueError):
+        tf.while_loop(test, more_axes, [i, s])
+    r = tf.cond(tf.placeholder(tf.bool, []), lambda: s, lambda: s)
+    assert r.shape.as_list() == [10]

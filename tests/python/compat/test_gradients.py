@@ -62,11 +62,19 @@ def test_gradients_may_be_with_what_they_are_of(graph):
     w, x = tf.ones([1, 1], name="w"), tf.ones([1, 2])
     a, b = tf.matmul(w, x, name="a"), tf.matmul(w, x, name="b")
     (found,) = tf.gradients(a + b, [w], colocate_gradients_with_ops=True)
-    assert found.op.colocation_groups() == a.op.colocation_groups() == [b"loc:@a"]
+    assert found.op.colocation_groups() == w.op.colocation_groups() == [b"loc:@w"]
     marked = {n.name: list(n.attr["_class"].list.s) for n in graph.as_graph_def().node}
-    assert marked[found.op.name] == [b"loc:@a"]
+    assert marked[found.op.name] == [b"loc:@w"]
+    assert [b"loc:@a"] in [marked[x.op.name] for x in found.op.inputs]
     (plain,) = tf.gradients(a + b, [w])
-    assert plain.op.colocation_groups() != a.op.colocation_groups()
+    assert plain.op.colocation_groups() != w.op.colocation_groups()
+
+
+def test_operations_of_gradients_know_what_they_are_of(graph):
+    w, x = tf.ones([1, 1], name="w"), tf.ones([1, 2])
+    product = tf.matmul(w, x, name="product")
+    (found,) = tf.gradients(product, [w])
+    assert found.op._original_op == product.op and product.op._original_op is None
 
 
 def test_values_are_those_of_dense_gradients(run):
@@ -75,3 +83,65 @@ def test_values_are_those_of_dense_gradients(run):
     (found,) = tf.gradients(y, w)
     dense = gyre.convert_to_tensor(found)
     assert run(dense).tolist() == [[0, 0], [1, 1], [1, 1], [0, 0]]
+
+
+def test_gradients_in_bodies_by_what_was_computed_outside(run):
+    x = tf.constant(5.0)
+    square = tf.square(x)
+
+    def body(i, total):
+        data = tf.constant([1.0, 2.0, 3.0]) * square
+        return i + 1, total + tf.gradients(data, x)[0]
+
+    assert run(tf.while_loop(lambda i, _: i < 10, body, [0, 0.0])[1]) == 600.0
+    v = tf.Variable([1.0, 2.0])
+    p = tf.placeholder_with_default(True, [])
+    rows = tf.gather(v * 3.0, [1, 1])
+    g = tf.cond(p, lambda: tf.gradients(rows * x, v)[0], lambda: tf.zeros([2]))
+    assert run(g).tolist() == [0.0, 30.0]
+    by_host = gyre.py_function(lambda v: v * 2.0, [x], tf.float32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="cannot be run again"):
+        tf.cond(p, lambda: tf.gradients(by_host * 3.0, x)[0], lambda: x)
+
+
+def test_gradients_in_functions_within_functions(run):
+    x1, x2 = tf.constant(1.0), tf.constant(2.0)
+    x3 = x1 * x2
+
+    @gyre.function
+    def outer():
+        outer1 = tf.identity(x1)
+
+        @gyre.function
+        def inner():
+            ys = [tf.identity(outer1), tf.identity(x2), tf.identity(x3), x1]
+            return gyre.gradients(ys, [x1, x2])
+
+        return inner()
+
+    assert run(outer()) == [4.0, 2.0]
+
+
+def test_slices_go_through_what_hands_them_on(run):
+    x = tf.placeholder(tf.float32)
+    dy = tf.IndexedSlices(tf.constant([2.0]), tf.constant([0]))
+    assert tf.gradients(tf.identity(tf.identity(x)), x, grad_ys=dy)[0] is dy
+
+
+def test_a_switch_alone_has_a_gradient(run):
+    x = tf.constant(2.0)
+    if_false, if_true = gyre.raw_ops.Switch(data=x, pred=tf.constant(True))
+    assert run(tf.gradients(if_true * 3.0, x)[0]) == 3.0
+    assert run(tf.gradients(if_false, x)[0]) == 0.0
+
+
+def test_lists_with_weights_have_gradients(run):
+    a = tf.constant(1.0)
+    raw = gyre.raw_ops
+    empty = raw.EmptyTensorList(element_shape=[], max_num_elements=-1, element_dtype=tf.float32)
+    push = raw.TensorListPushBack
+    made = push(input_handle=empty, tensor=a)
+    weights = push(input_handle=empty, tensor=tf.constant(5.0))
+    assert run(tf.gradients(made, a, grad_ys=weights)[0]) == 5.0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="only numbers"):
+        gyre.gradients(made, a)

@@ -51,3 +51,44 @@ def test_results_of_the_type_of_a_value():
     assert gyre.py_function(lambda v: 2 * v, [x], spec).to_list() == [[2, 4], [6]]
     with pytest.raises(TypeError, match="describes no int"):
         gyre.RaggedTensorSpec.from_value(1)
+
+
+def test_a_list_of_one_list_is_the_list_of_results(run):
+    texts = [b"a", b"b"]
+    for result, found in (([texts], texts), ([7], 7)):
+        dtype = tf.string if found is texts else tf.int64
+        (y,) = tf.py_func(lambda result=result: result, [], [dtype])
+        assert np.array_equal(run(y), found)
+
+
+def test_functions_of_nothing_without_effects_are_constants(sess):
+    numbers = iter(range(3))
+    (x,) = tf.py_func(lambda: next(numbers), [], [tf.int64], stateful=False)
+    assert [sess.run(x), sess.run(x)] == [0, 0]
+
+
+def test_what_functions_of_sessions_raise(run):
+    def inner():
+        raise ValueError("blah")
+
+    def outer():
+        inner()
+
+    y = tf.py_func(outer, [], [tf.int64])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="(?s)blah.*in outer.*in inner.*blah"):
+        run(y)
+    (z,) = tf.py_func(lambda: {"a": tf.float32}, [], [tf.int64])
+    with pytest.raises(tf.errors.InternalError, match="no tensor") as raised:
+        run(z)
+    assert isinstance(raised.value, TypeError)
+
+
+def test_shapes_that_are_promised(run):
+    spec = gyre.RaggedTensorSpec([2, None], gyre.float32)
+    x = gyre.ragged.constant([[1.0, 2.0], [3.0]])
+
+    @gyre.function
+    def f(x):
+        return x + gyre.py_function(lambda x: x * 2, [x], spec)
+
+    assert run(f(x)).to_list() == [[3.0, 6.0], [9.0]]

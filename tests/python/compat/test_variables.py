@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import gyre
 import gyre.compat.v1 as tf
 
 
@@ -260,3 +261,49 @@ def test_variables_stand_on_the_device_around_them(v2):
         assert variable.device == variable.op.device == "/job:worker/task:1"
         assert variable.initializer.device == "/job:worker/task:1"
     assert inside[0].device == "/job:worker/task:2" and outside.device == ""
+
+
+def test_variables_of_values_that_functions_compute(run):
+    made = []
+
+    @gyre.function
+    def f(x):
+        if not made:
+            two = tf.constant(2.0)
+            made.append(tf.Variable(tf.sqrt(two * two) + 4.0))
+            made.append(tf.Variable(tf.placeholder_with_default(3.0, [])))
+        return made[0] * x + made[1]
+
+    assert run(f(tf.constant(3.0))) == 21.0
+
+    @gyre.function
+    def g(x):
+        return tf.Variable(x)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match="hangs on"):
+        g(tf.constant(1.0))
+
+
+def test_references_of_raw_variables(run):
+    v = gyre.raw_ops.Variable(shape=[1], dtype=tf.float32)
+    is_there = tf.is_variable_initialized(v)
+    assert not run(is_there)
+    assert run(tf.assign(v, [2.0])).tolist() == [2.0] and run(is_there)
+    assert run(tf.assign_add(v, [3.0])).tolist() == [5.0]
+    assert run(tf.assign_sub(v, [1.0])).tolist() == [4.0]
+
+
+def test_what_functions_touch_is_known(graph):
+    v, w = (tf.Variable(1.0, use_resource=True, name=n) for n in "vw")
+
+    def changed(variable):
+        return lambda: tf.identity(variable.assign_add(1.0))
+
+    @gyre.function
+    def f():
+        for i, variable in enumerate((v, v, w, w)):
+            tf.cond(tf.constant(True), changed(variable), lambda: 0.0, name=f"c{i}")
+
+    made = f.get_concrete_function().graph
+    before = [[o.name for o in made.get_operation_by_name(f"c{i}").control_inputs] for i in range(4)]
+    assert before == [[], ["c0"], [], ["c2"]]

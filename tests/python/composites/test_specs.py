@@ -151,10 +151,23 @@ def test_ragged_forms():
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, gyre.function], ids=["eager", "function"])
-def test_map_fn_of_sparse_tensors_says_what_to_map_over(wrap):
-    sparse = gyre.SparseTensor([[0, 1], [1, 0]], [1.0, 2.0], [2, 2])
-    with pytest.raises(TypeError, match="holds a SparseTensor: make it dense"):
-        wrap(lambda x: gyre.map_fn(lambda row: row, x))(sparse)
+def test_map_fn_of_sparse_tensors(wrap):
+    sparse = gyre.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.0, 2.0, 3.0], [4, 5])
+    doubled = wrap(lambda x: gyre.map_fn(lambda row: row * 2, x))(sparse)
+    assert doubled.shape.as_list() == [4, 5]
+    assert doubled.indices.numpy().tolist() == [[0, 1], [2, 0], [2, 3]]
+    assert doubled.values.numpy().tolist() == [2.0, 4.0, 6.0]
+    both = wrap(
+        lambda x, y: gyre.map_fn(
+            lambda row: (row[0], gyre.sparse.reduce_sum(row[0]) + row[1]),
+            (x, y),
+            fn_output_signature=(gyre.SparseTensorSpec([5], gyre.float32), gyre.float32),
+        )
+    )(sparse, gyre.constant([10.0, 20.0, 30.0, 40.0]))
+    assert gyre.sparse.to_dense(both[0]).numpy()[2].tolist() == [2.0, 0.0, 0.0, 3.0, 0.0]
+    assert both[1].numpy().tolist() == [11.0, 20.0, 35.0, 40.0]
+    with pytest.raises(TypeError, match="give fn_output_signature"):
+        wrap(lambda x: gyre.map_fn(lambda row: gyre.sparse.reduce_sum(row), x))(sparse)
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, gyre.function])

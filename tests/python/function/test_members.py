@@ -141,3 +141,149 @@ def test_values_of_calls_of_functions_that_are_gone():
         return gyre.stack([made(float(k))(x) for k in range(20)])  # each is gone before the next
 
     assert outer(gyre.constant(1.0)).numpy().tolist() == list(range(20))
+
+
+def test_signatures_as_they_are_shown():
+    @gyre.function
+    def f(x, kangaroo=None, octopus=7):
+        return x
+
+    concrete = f.get_concrete_function(gyre.constant(5), gyre.constant([1, 2, 3]))
+    vector = "TensorSpec(shape=(3,), dtype=tf.int32, name=None)"
+    scalar = vector.replace("(3,)", "()")
+    short = f"(x: {scalar}, kangaroo: {vector}, octopus: Literal[7]) -> {scalar}"
+    assert concrete.pretty_printed_signature(verbose=False) == short
+    assert str(concrete).startswith("ConcreteFunction Input Parameters:\n  x (POSITIONAL_OR_")
+    assert repr(concrete).startswith(f"<ConcreteFunction f{short} at 0x")
+    named = f.get_concrete_function(gyre.TensorSpec([], gyre.int32, "given"))
+    assert "name='given'" in named.pretty_printed_signature()
+
+
+def test_inputs_by_reference():
+    traces = []
+
+    @gyre.function
+    def f():
+        traces.append(1)
+        graph = gyre.compat.v1.get_default_graph()
+        return graph._experimental_capture_side_input_by_ref("x", lambda: x)
+
+    found = []
+    for x in (1, 2, gyre.constant(3)):
+        found.append(int(f()))
+    assert found == [1, 2, 3] and len(traces) == 1
+
+
+def test_functions_of_a_graph():
+    @gyre.function
+    def g(x):
+        return x + 1
+
+    graph = gyre.function(lambda x: g(x)).get_concrete_function(gyre.constant(1)).graph
+    (name,) = [f.signature.name for f in graph.as_graph_def().library.function]
+    assert graph._is_function(name)
+    graph._remove_function(name)
+    assert not graph._is_function(name) and not graph.as_graph_def().library.function
+    with pytest.raises(ValueError, match="not found"):
+        graph._remove_function(name)
+
+
+def test_concrete_functions_take_other_shapes():
+    concrete = gyre.function(lambda x: x + 1.0).get_concrete_function(gyre.constant([1.0]))
+    assert concrete(gyre.constant([1.0, 2.0])).numpy().tolist() == [2.0, 3.0]
+    assert concrete(gyre.constant([[5.0]])).numpy().tolist() == [[6.0]]
+    with pytest.raises(TypeError, match="Can not cast"):
+        gyre.function(lambda: concrete(gyre.constant([1.0, 2.0])))()
+    fixed = gyre.function(lambda x: gyre.reshape(x, [2])).get_concrete_function(gyre.ones([2]))
+    with pytest.raises(gyre.errors.InvalidArgumentError):
+        fixed(gyre.ones([3]))
+
+
+def test_effects_that_are_no_results():
+    v = gyre.Variable(1.0)
+
+    def f(x):
+        t = v.read_value()
+        v.assign_add(x)
+        return t
+
+    x = gyre.constant(2.0)
+    plain = gyre.function(f)
+    bare = gyre.function(f, experimental_attributes={"_disable_acd": True})
+    assert len(plain.get_concrete_function(x).graph.control_outputs) == 2
+    assert bare.get_concrete_function(x).graph.control_outputs == []
+    assert [float(bare(x)), float(v)] == [1.0, 1.0]
+    assert [float(plain(x)), float(v)] == [1.0, 3.0]
+    assert bare._attributes == {"_disable_acd": True}
+
+
+def test_operations_that_change_variables():
+    v = gyre.Variable(1.0)
+
+    @gyre.function
+    def f():
+        assert v.assign_add(2.0).op.type == "AssignAddVariableOp"
+        return v.read_value()
+
+    assert float(f()) == 3.0
+    with pytest.raises(AttributeError, match="only in a graph that changes it"):
+        _ = v.op
+
+
+def test_names_of_scopes_within_constructs():
+    seen = []
+
+    @gyre.function
+    def f(p):
+        def branch():
+            with gyre.name_scope("inner"):
+                seen.append(gyre.__internal__.get_name_scope())
+            return 0.0
+
+        def body(i):
+            seen.append(gyre.__internal__.get_name_scope())
+            return i + 1
+
+        with gyre.name_scope("outer"):
+            gyre.while_loop(lambda i: i < 2, body, [0])
+            return gyre.cond(p, branch, lambda: 1.0)
+
+    f(gyre.constant(True))
+    assert seen == ["outer/while", "outer/cond/inner"]
+
+
+def test_sizes_that_calls_tell():
+    @gyre.function(input_signature=[gyre.TensorSpec([None, None]), gyre.TensorSpec([], gyre.int32)])
+    def f(x, s):
+        assert x.shape.as_list() == [None, None]
+        return gyre.ones([gyre.shape(x)[0] * 2, s])
+
+    @gyre.function
+    def g(x):
+        y = f(x, 5)
+        assert y.shape.as_list() == [6, 5]
+        return y
+
+    assert g(gyre.zeros([3, 4])).shape == (6, 5)
+    with pytest.raises(TypeError, match="input_signature says"):
+        gyre.function(lambda: f(gyre.zeros([3]), 5))()
+
+
+def test_functions_that_are_made_again_and_again_are_told_of(caplog):
+    for i in range(5):
+
+        def made(x):
+            return x
+
+        assert not caplog.records
+        gyre.function(made)(i)
+        del made
+    assert "Tracing is expensive" in caplog.text and len(caplog.records) == 1
+
+
+def test_what_is_implemented_uses_nothing_of_a_graph_around():
+    with tf.Graph().as_default():
+        z = tf.zeros([1])
+        f = gyre.function(lambda x: x + z, experimental_implements="plus")
+        with pytest.raises(AssertionError, match="variables are always captured"):
+            f(tf.ones([1]))

@@ -133,3 +133,13 @@ def test_arrays_know_their_elements_after_loops():
 def test_map_of_no_rows():
     first, second = gyre.map_fn(lambda x: (x * 2, gyre.size(x)), gyre.zeros([0, 3]))
     assert first.shape == [0, 3] and second.shape == [0] and second.dtype == gyre.int32
+
+
+def test_functions_whose_calls_may_be_batched():
+    @gyre.nondifferentiable_batch_function(1, 10, 100_000)
+    def f(x):
+        return [gyre.numpy_function(lambda x: x * 2, [x], gyre.float32)]
+
+    x = gyre.constant([1.0, 2.0])
+    assert f(x)[0].numpy().tolist() == [2.0, 4.0]
+    assert gyre.function(f)(x)[0].numpy().tolist() == [2.0, 4.0]

@@ -311,3 +311,30 @@ def test_references_enter_frames():
         return gyre.raw_ops.Exit(data=inside + inside)
 
     assert float(entered()) == 6
+
+
+def test_arrays_that_nobody_made_are_not_found():
+    @gyre.function
+    def joined():
+        return gyre.raw_ops.TensorArrayConcatV2(
+            handle=["a", "b"], flow_in=0.1, dtype=gyre.int32, element_shape_except0=1
+        )
+
+    with pytest.raises(gyre.errors.NotFoundError, match="Container a does not exist"):
+        joined()
+    with pytest.raises(gyre.errors.InvalidArgumentError, match="2-element"):
+        gyre.raw_ops.TensorArrayConcatV2(handle=["a"], flow_in=0.1, dtype=gyre.int32)
+
+
+def test_switch_at_once():
+    for pred in (False, True):
+        outputs = gyre.raw_ops.Switch(data=[[1, 2], [3, 4]], pred=pred)
+        assert outputs[pred].numpy().tolist() == [[1, 2], [3, 4]]
+        assert outputs[not pred].shape == [0]
+
+
+def test_references_of_stacks_have_names():
+    with gyre.Graph().as_default(), gyre.compat.v1.Session() as session:
+        made = [gyre.raw_ops.Stack(elem_type=gyre.float32, stack_name="s") for _ in range(2)]
+        first, second = session.run(made)
+    assert first[0] == second[0] and first[1] != second[1]

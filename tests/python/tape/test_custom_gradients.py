@@ -389,3 +389,75 @@ def test_ragged_arguments_and_adjoints(wrap):
     dx, dy = tape.gradient(out, (x, y))
     assert [z.to_list() for z in out] == [[[1, 4], [9]], [[8], [10, 12]]]
     assert dx.to_list() == [[3, 3], [3]] and dy.to_list() == [[4], [4, 4]]
+
+
+def test_errors_of_gradient_functions_are_raised_where_gradients_go_through_them():
+    @gyre.custom_gradient
+    def broken(x):
+        def gradient(dy):
+            raise RuntimeError("no gradient")
+
+        return x + 1.0, gradient
+
+    @gyre.function
+    def f(x):
+        return broken(x)
+
+    x = gyre.constant(1.0)
+    assert float(f(x)) == 2.0
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        y = f(gyre.stop_gradient(x))
+    assert tape.gradient(y, x) is None
+    with gyre.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    with pytest.raises(RuntimeError, match="no gradient"):
+        tape.gradient(y, x)
+
+    @gyre.function
+    def slope_of_broken(x):
+        return slope(broken, x)
+
+    with pytest.raises(RuntimeError, match="no gradient"):
+        slope_of_broken(x)
+
+
+def test_effects_of_gradient_functions_happen_with_the_gradient():
+    happened = []
+
+    @gyre.custom_gradient
+    def told(x):
+        gyre.numpy_function(lambda: happened.append("forward"), [], [])
+
+        def gradient(dy):
+            gyre.numpy_function(lambda: happened.append("gradient"), [], [])
+            return 3 * dy
+
+        return x * 2, gradient
+
+    @gyre.function
+    def both(x, wanted):
+        with gyre.GradientTape() as tape:
+            tape.watch(x)
+            y = told(x)
+        return tape.gradient(y, x) if wanted else y
+
+    x = gyre.constant(2.0)
+    assert float(both(x, False)) == 4 and happened == ["forward"]
+    happened.clear()
+    assert float(both(x, True)) == 3 and happened == ["forward", "gradient"]
+
+
+def test_what_is_known_of_arguments_is_known_in_functions():
+    @gyre.custom_gradient
+    def f(x):
+        z = 2.0 * gyre.get_static_value(x)
+        return z, lambda dy: 5 * dy
+
+    @gyre.function
+    def g():
+        x = gyre.constant(3.0)
+        return (f(x), *slope(f, x))
+
+    assert [float(v) for v in g()] == [6, 5]

@@ -2,6 +2,7 @@
 once, which the core goes back over (src/eager)."""
 
 from gyre import _gyre
+from gyre._impl.autodiff import kept_errors
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.tracing.variables import argument_for
@@ -89,15 +90,16 @@ def symbolic(
         ]
     else:
         weights = None
-    found = _gyre.gradients(
-        targets,
-        sources,
-        weights,
-        stops=[_gyre.convert(s) for s in stops or ()],
-        unconnected=unconnected,
-        sparse=True,
-        tape=tape,
-    )
+    with kept_errors.raised():
+        found = _gyre.gradients(
+            targets,
+            sources,
+            weights,
+            stops=[_gyre.convert(s) for s in stops or ()],
+            unconnected=unconnected,
+            sparse=True,
+            tape=tape,
+        )
     results = []
     for x, source, g in zip(xs, sources, found, strict=True):
         if tape is None and isinstance(g, tuple) and _gyre.are_gathered([source])[0]:
@@ -128,7 +130,8 @@ def eager(tape, ys: list, xs: list, dys: list | None) -> list:
         weight = None if dys is None or dys[i] is None else _weight(y, dys[i])
         targets += [(part, weight) for part in ([y.handle] if is_variable(y) else parts_of(y))]
     sources = [x.handle if is_variable(x) else next(iter(parts_of(x)), None) for x in xs]
-    found = tape.gradient(targets, sources)
+    with kept_errors.raised():
+        found = tape.gradient(targets, sources)
     return [_of_source(x, adjoint(g)) for x, g in zip(xs, found, strict=True)]
 
 

@@ -9,14 +9,16 @@ import threading
 from collections.abc import Callable
 
 from gyre import _gyre
-from gyre._impl import errors, nest
+from gyre._impl import errors, handlers, nest
 from gyre._impl.annotations import Any
+from gyre._impl.autodiff import kept_errors
 from gyre._impl.autodiff.backprop import is_differentiable
 from gyre._impl.autodiff.tape import GradientTape, accessed, flat, packed, paused
 from gyre._impl.composites.indexed_slices import IndexedSlices
 from gyre._impl.convert import call, convert_to_tensor, is_value
 from gyre._impl.shape import TensorShape
 from gyre._impl.tracing import lines
+from gyre._impl.tracing.state import Restart
 from gyre._impl.tracing.user_code import user_code
 from gyre._impl.tracing.variables import ReadsAsArguments, variable_of
 
@@ -122,7 +124,8 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Where f reads variables, the gradient function takes `variables=` too, and returns a pair:
     adjoints of the arguments, and of the variables (TypeError otherwise). Nothing flows to keyword
-    arguments, or to other tensors that f uses. An adjoint that is no number or of another dtype
+    arguments, or to other tensors that f uses. What the gradient function raises is raised where
+    gradients go through it. An adjoint that is no number or of another dtype
     than its argument is a TypeError of whoever asks for gradients; of another shape a ValueError.
     """
 
@@ -248,18 +251,27 @@ class _Trace:
                 self._reads.get(variable)
             for tensor in self.captured:
                 _gyre.convert(tensor)
-            self._xs = [graph.placeholder(x.dtype, x._dims) for x in self._inputs]
+            self._xs = [self._stand_in(x) for x in self._inputs]
             self.result, gradient = user_code(self._f)(
                 *packed(self._args, list(self._xs)), **self._kwargs
             )
             self._outputs = [convert_to_tensor(y) for y in flat(self.result)]
+            self._effects = graph.take_effects()
             self._trace_gradient(gradient)
+            self._effects_of_gradient = graph.take_effects()
         self._refuse_changes()
         behind = self._read_so_far()
         self.variables = [v for v, _ in behind]
         self.captured = [outer for outer, _ in graph.captures]
         self._behind = [p for _, p in behind] + [inner for _, inner in graph.captures]
         return self._handed_over not in (None, len(self._behind))
+
+    def _stand_in(self, x):
+        """What f is traced with for an input."""
+        placeholder, known = self._graph.placeholder(x.dtype, x._dims), x._known
+        if known is not None:
+            _gyre.note_value(placeholder, known)
+        return placeholder
 
     def _trace_gradient(self, gradient) -> None:
         if self._trained is None:
@@ -269,17 +281,21 @@ class _Trace:
             raise TypeError(_NO_VARIABLES)
         self._dys = [self._graph.placeholder(y.dtype, y._dims) for y in self._outputs]
         _open.traces.append(self)
+        self.error: Exception | None = None
+        found = []
         try:
             types = [(x.dtype, x._dims) for x in self._inputs]
             found = _call_gradient(_name(self._f), gradient, self._dys, types, self._trained)
-        except errors.NotFoundError as error:
-            if f"'{self.name}'" not in str(error):
+        except Exception as error:
+            if handlers.raised(error) or isinstance(error, Restart):
                 raise
-            raise NotImplementedError(
-                f"the gradient function of {self._f.__name__} calls {self._f.__name__} and takes "
-                "the gradient of that, in a gyre.function: return the gradient as a formula of "
-                "it, or run it eagerly"
-            ) from None
+            if isinstance(error, errors.NotFoundError) and f"'{self.name}'" in str(error):
+                raise NotImplementedError(
+                    f"the gradient function of {self._f.__name__} calls {self._f.__name__} and "
+                    "takes the gradient of that, in a gyre.function: return the gradient as a "
+                    "formula of it, or run it eagerly"
+                ) from None
+            self.error = error
         finally:
             _open.traces.pop()
         self._found = [None if g is None else convert_to_tensor(g) for g in found]
@@ -331,7 +347,7 @@ class _Trace:
     def forward(self, values: list) -> list:
         """The results, of the arguments and what is behind them."""
         function = _gyre.GraphFunction.of_graph(
-            "forward", self._graph, self._xs + self._behind, self._outputs
+            "forward", self._graph, self._xs + self._behind, self._outputs, self._effects
         )
         return function(list(values))
 
@@ -339,7 +355,11 @@ class _Trace:
         """The adjoints of all values; None for what has none."""
         known = [g for g in self._found if g is not None]
         function = _gyre.GraphFunction.of_graph(
-            "backward", self._graph, self._xs + self._behind + self._dys, known
+            "backward",
+            self._graph,
+            self._xs + self._behind + self._dys,
+            known,
+            self._effects_of_gradient,
         )
         results = iter(function([*values, *dys]))
         found = [None if g is None else next(results) for g in self._found]
@@ -364,6 +384,8 @@ def _traced(f, args: tuple, kwargs: dict):
         return packed(trace.result, trace.forward([]))
     values = inputs + [v.read_value() for v in trace.variables]
     values += [_gyre.convert(c) for c in trace.captured]
+    if trace.error is not None:
+        return packed(trace.result, kept_errors.marked(trace.forward(values), trace.error))
     name = trace.name if trace.calls_itself else "custom"
     results = _gyre.custom_gradient(values, trace.forward, trace.backward, name)
     return packed(trace.result, results)

@@ -7,7 +7,7 @@ import itertools
 from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.composites import ragged_indexing
-from gyre._impl.composites.composite import INT64, CompositeSpec, to_int64
+from gyre._impl.composites.composite import INT64, CompositeSpec, dims_of_parts, to_int64
 from gyre._impl.composites.ragged_operators import Operators
 from gyre._impl.composites.ragged_rows import (
     all_splits,
@@ -403,10 +403,9 @@ class RaggedTensor(Operators):
     def _type_spec(self) -> TypeSpec:
         return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank)
 
-    @staticmethod
-    def _dims_of_parts(shape):
-        """Refused: no shape says how long the rows are. ValueError."""
-        raise ValueError("the shape invariant of a RaggedTensor is given as a RaggedTensorSpec")
+    def _dims_of_parts(self, shape):
+        """What a shape invariant says of its tensors."""
+        return dims_of_parts(RaggedTensorSpec(shape, self.dtype, self.ragged_rank), self)
 
     def __len__(self):
         return int(self.nrows())

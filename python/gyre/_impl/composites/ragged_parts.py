@@ -194,6 +194,8 @@ def _joined(values: list, axis: int, stacks: bool):
         if stacks:
             return pairs
         lengths = call("Sum", call("Reshape", rows.row_lengths(), [-1, count]), [1])
+        known = [one.row_splits._dims[0] for one in values if one.row_splits._dims]
+        lengths.set_shape([next((n - 1 for n in known if n is not None), None)])
         return RaggedTensor.from_row_lengths(rows.values, lengths, validate=False)
     rows = [
         require_same_rows(one, first, "ragged tensors that are joined must have equal rows")

@@ -44,6 +44,9 @@ def decoded(variants, spec, rank: int):
         [variants],
         {"input_ragged_rank": spec.ragged_rank, "output_ragged_rank": outer, "Tvalues": spec.dtype},
     )
+    rows = variants._dims[0] if rank and variants._dims else None
+    if rows is not None and parts[0].is_symbolic:
+        parts[0].set_shape([rows + 1])
     values = parts[-1]
     dims = spec.shape._dims
     if dims is not None and values.is_symbolic:

@@ -48,8 +48,9 @@ class SparseTensor(ByValues):
     @property
     def shape(self):
         """As far as it is known."""
-        if not self.dense_shape.is_symbolic:
-            return TensorShape([int(d) for d in self.dense_shape.numpy()])
+        known = self.dense_shape._known
+        if known is not None:
+            return TensorShape([int(d) for d in known.numpy()])
         dims = self.dense_shape._dims
         return TensorShape(None if dims is None or dims[0] is None else [None] * dims[0])
 

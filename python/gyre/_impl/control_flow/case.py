@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gyre import _gyre
-from gyre._impl import nest
+from gyre._impl import facade, nest
 from gyre._impl.annotations import Any
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.cond import cond
 from gyre._impl.device import device_in_scope
 from gyre._impl.device_spec import DeviceSpec
+from gyre._impl.errors import StructureError
 from gyre._impl.tracing.layout import Mismatch, Taken, layout_of
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
@@ -122,6 +123,7 @@ def _branch_list(branch_fns):
     return branch_fns
 
 
+@facade.has_form("compat.v1.control:switch_case")
 def switch_case(
     branch_index: Any,
     branch_fns,
@@ -168,8 +170,9 @@ def _trace(index, branches, name, at):
             try:
                 return seen[0].emit(taken)
             except Mismatch:
-                why = nest.difference(seen[1].value, taken.value) or "dtypes differ"
-                raise TypeError(
+                why = nest.difference(seen[1].value, taken.value)
+                kind, why = (StructureError, why) if why else (TypeError, "dtypes differ")
+                raise kind(
                     f"the branches of {name} at {at} must return values of the same structure and "
                     f"dtypes: {why}. Branch 0 returns {seen[1].describe()}, branch {number} "
                     f"returns {taken.describe()}"

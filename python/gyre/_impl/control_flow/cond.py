@@ -8,6 +8,7 @@ from typing import Any
 from gyre import _gyre
 from gyre._impl.control_flow.branches import as_tensors, callable_of, is_static
 from gyre._impl.control_flow.merging import merge
+from gyre._impl.device import within_construct
 from gyre._impl.tracing.lines import place
 from gyre._impl.tracing.state import Recursion, condition, state
 
@@ -45,10 +46,15 @@ def cond(
         except Recursion:
             return false_fn()
     label = f"cond {name!r}" if name else "cond"
+
+    def branch(fn):
+        with within_construct(name or "cond"):
+            return [as_tensors(fn())]
+
     return merge(
         pred,
-        lambda: [as_tensors(true_fn())],
-        lambda: [as_tensors(false_fn())],
+        lambda: branch(true_fn),
+        lambda: branch(false_fn),
         [label],
         place(),
         _differ,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -31,21 +32,37 @@ def _pack(outputs, structure):
             graph: Any = _gyre.current_graph()
             return graph.last_operation()
         return structure
+    for output, part in zip(outputs, nest.flatten(structure, expand_composites=True), strict=True):
+        if isinstance(part, TensorSpec) and output.is_symbolic:
+            output.set_shape(part.shape)
     if not isinstance(structure, (list, tuple, dict, TypeSpec)):
         return outputs[0]
     return nest.pack_sequence_as(structure, outputs, expand_composites=True)
 
 
-def _results(name, results, dtypes, structure=None):
+def _converted(leaf, dtype, refused):
+    """A value that the Python function returned as a tensor; `refused`: of the error if it is no
+    number, text or array of these."""
+    try:
+        return _gyre.convert(leaf, None if hasattr(leaf, "dtype") else dtype)
+    except TypeError as error:
+        if refused is TypeError or isinstance(leaf, (bool, int, float, complex, str, bytes)):
+            raise
+        raise refused(str(error)) from None
+
+
+def _results(name, results, dtypes, structure=None, refused: type[TypeError] = TypeError):
     """What the Python function returned, as tensors of the promised dtypes."""
     _require_kinds(name, results, structure)
+    if isinstance(structure, (list, tuple)) and len(structure) == len(dtypes) == 1:
+        if isinstance(results, (list, tuple)) and len(results) == 1:  # the list of results
+            results, structure = results[0], structure[0]
     if results is None:
         leaves = []
     elif isinstance(results, (list, tuple, dict)) and not (
         len(dtypes) == 1
         and not isinstance(results, dict)
         and not _holds_tensors(results)
-        and not (_is_array(results) and isinstance(structure, (list, tuple)))
     ):
         leaves = nest.flatten(results, expand_composites=True)
     elif hasattr(results, "_type_spec") and not isinstance(results, _gyre.Tensor):
@@ -58,11 +75,7 @@ def _results(name, results, dtypes, structure=None):
         raise ValueError(f"{name} returned {len(leaves)} values where Tout promises {len(dtypes)}")
     tensors = []
     for leaf, dtype in zip(leaves, dtypes, strict=True):
-        tensor = (
-            leaf
-            if isinstance(leaf, _gyre.Tensor)
-            else _gyre.convert(leaf, None if hasattr(leaf, "dtype") else dtype)
-        )
+        tensor = leaf if isinstance(leaf, _gyre.Tensor) else _converted(leaf, dtype, refused)
         if tensor.dtype != dtype:
             raise TypeError(
                 f"{name} returned {with_article(tensor.dtype)} tensor where Tout promises "
@@ -80,30 +93,28 @@ def _require_kinds(name, results, structure) -> None:
             raise ValueError(f"{name} returned {type(value).__name__}, where Tout promises {spec}")
 
 
-def _is_array(results) -> bool:
-    """Whether it is one numpy array in a list: the list of results where Tout is one, too."""
-    return len(results) == 1 and getattr(results[0], "ndim", 0) > 0
-
-
 def _holds_tensors(results):
     return any(isinstance(leaf, _gyre.Tensor) for leaf in nest.flatten(results))
 
 
-def _raise_for(error) -> NoReturn:
+def _raise_for(error, with_frames: bool = False) -> NoReturn:
     """In an except clause: raises what a run raises where a host function raised `error`. What a
-    handler of a signal raised meanwhile is not the function's."""
-    told = error if handlers.raised(error) else errors.of_host_function(error)
+    handler of a signal raised meanwhile is not the function's. with_frames: its message says where
+    the function was."""
+    told = error if handlers.raised(error) else errors.of_host_function(error, with_frames)
     if told is error:
         raise error
     raise told from error
 
 
 def _add(op, call, leaves, dtypes):
+    in_session = facade.builds_session()
+
     def guarded(tensors):
         try:
             return call(tensors)
         except Exception as error:
-            _raise_for(error)
+            _raise_for(error, with_frames=in_session)
 
     token = _gyre.register_host_function(guarded)
     return _gyre.execute(op, [leaves], {"token": token, "Tout": dtypes})
@@ -218,8 +229,9 @@ def numpy_function(
 ) -> Any:
     """func(*inp), called by Python when the graph runs, with numpy arrays; returns arrays.
 
-    Otherwise as py_function. No gradient goes through it. stateful=False: func has no effects, so
-    that it is called where its results are needed alone."""
+    Otherwise as py_function; of results that are no numbers or texts a run makes an InternalError
+    (also a TypeError). No gradient goes through it. stateful=False: func has no effects, so
+    that it is called where its results are needed alone; without inputs once."""
     if not callable(func):
         raise ValueError(f"numpy_function takes a callable, not {func!r}")
     inp = [] if inp is None else list(inp)
@@ -227,7 +239,8 @@ def numpy_function(
     label = name or getattr(func, "__name__", "numpy_function")
 
     def call(tensors):
-        return _results(label, func(*(tensor.numpy() for tensor in tensors)), dtypes, structure)
+        results = func(*(tensor.numpy() for tensor in tensors))
+        return _results(label, results, dtypes, structure, errors.UnsupportedValueError)
 
     if _gyre.current_graph() is None:
         values = [_gyre.convert(value) for value in inp]
@@ -235,5 +248,8 @@ def numpy_function(
         return _pack(results, structure) if dtypes else None
     if not (stateful or dtypes) and facade.builds_session():
         return []  # nothing would run it
+    if not (stateful or inp):  # a constant
+        of_all = functools.cache(lambda: call([]))
+        return _pack(_add("PyFuncStateless", lambda _: of_all(), [], dtypes), structure)
     op = "PyFunc" if stateful else "PyFuncStateless"
     return _pack(_add(op, call, [_gyre.convert(value) for value in inp], dtypes), structure)

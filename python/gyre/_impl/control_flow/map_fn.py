@@ -9,7 +9,7 @@ from gyre._impl import nest
 from gyre._impl.annotations import Any
 from gyre._impl.composites.ragged import RaggedTensor
 from gyre._impl.composites.ragged_variants import VARIANT, encoded
-from gyre._impl.control_flow import ragged_rows
+from gyre._impl.control_flow import ragged_rows, sparse_rows
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import memory_option, window_of
 from gyre._impl.dtypes import with_article
@@ -34,7 +34,8 @@ def map_fn(
     elems: a structure of tensors, ragged ones too, with equally many rows: ValueError otherwise. fn
     gets the same structure of rows, and returns any structure of tensors. What it returns of ragged
     rows is ragged in the result, unless fn_output_signature says that it is not; a RaggedTensorSpec
-    there makes rows of different sizes ragged.
+    there makes rows of different sizes ragged. Rows of sparse tensors are sparse, and so is what fn
+    returns of them.
     fn_output_signature (or dtype): dtypes or specs of what fn returns; TypeError if it returns
     others. back_prop=False: no gradient goes through.
     swap_memory, infer_shape: for TensorFlow's sake. Values are where they are, and rows are
@@ -63,6 +64,10 @@ def map_fn(
             parallel_iterations=parallel_iterations,
             name=name,
             memory=memory,
+        )
+    if sparse_rows.are_in(elems) or sparse_rows.are_in(signature):
+        return sparse_rows.map_rows(
+            fn, elems, signature, parallel_iterations=parallel_iterations, name=name or "map"
         )
     rows = rows_of(elems)
     window, options = window_of(parallel_iterations), memory_option(memory)

@@ -1,7 +1,8 @@
 """One of two branches, by a condition that a run tells: what both leave becomes one value each."""
 
 from gyre import _gyre
-from gyre._impl import handlers
+from gyre._impl import handlers, nest
+from gyre._impl.errors import StructureError
 from gyre._impl.tracing import aliases, raising
 from gyre._impl.tracing import layout as layouts
 from gyre._impl.tracing.effects import Watch
@@ -61,7 +62,10 @@ class _Branches:
         self.plan[i] = joined
 
     def refuse(self, i, then, otherwise, why):
-        raise TypeError(self.refusal(self.names[i], self.at, then, otherwise, why)) from None
+        differ = nest.difference(then.value, otherwise.value)
+        raise (StructureError if differ else TypeError)(
+            self.refusal(self.names[i], self.at, then, otherwise, why)
+        ) from None
 
     def results(self, tensors, is_older):
         tensors = iter(tensors)

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 from gyre import _gyre
-from gyre._impl import errors, nest
+from gyre._impl import errors, facade, nest
 from gyre._impl.control_flow.group import no_op
 from gyre._impl.dtypes import with_article
 from gyre._impl.shape import TensorShape, as_dims
@@ -21,18 +21,33 @@ def _int32(value):
     return _gyre.convert(number, _gyre.as_dtype("int32"))
 
 
+def _is_strict() -> bool:
+    """Whether arrays are as TensorFlow has them in sessions' graphs without control flow v2: what
+    no run could do is refused, and an array has a gradient array of its own."""
+    return (
+        facade.builds_session() and not facade.form("graphs.switches:modes").control_flow_v2
+    )
+
+
+def _known(lengths):
+    """What is known of sizes while a graph is built, as a numpy array; None if nothing is."""
+    known = _gyre.convert(lengths)._known
+    return None if known is None else known.numpy()
+
+
 class TensorArray:
     """Holds `size` tensors of `dtype`, which may have different shapes.
 
     In a function that is traced it is a value: use what write, scatter, unstack and split return
     (ValueError where an array is read of which all that was written is lost; a warning where it
-    reads as zeros). It may be part of the state of loops, and of what functions take and return.
+    reads as zeros, and in sessions' graphs). It may be part of the state of loops, and of what functions take and return.
 
     dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
     clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
     element_shape: of all elements; what is not stated is found out from what is written, where
     infer_shape is true: ValueError for a value that does not fit.
-    Elements that were not written read as zeros, if their shape is known."""
+    Elements that were not written read as zeros, if their shape is known; so do cleared ones where
+    several are read at once."""
 
     def __init__(
         self,
@@ -60,6 +75,10 @@ class TensorArray:
         self._dropped = None  # of an empty array in a graph: where what it becomes was written
         self._is_empty = flow is None
         self._count: int | None = None  # in a graph: how many elements it has for good, if known
+        # Where arrays are strict: the numbers of elements that were written, as far as they are
+        # known; and whether what is written adds to what is there.
+        self._written: frozenset = frozenset()
+        self._adds = False
         if flow is not None:
             return
         if _gyre.current_graph() is None:
@@ -119,6 +138,7 @@ class TensorArray:
         )
         made._dims = self._dims if dims is ... else dims
         made._count = self._count
+        made._written, made._adds = self._written, self._adds
         return made
 
     def learn_from(self, later):
@@ -199,7 +219,7 @@ class TensorArray:
                 f"traced, write returns the array with the value, and what it returned at "
                 f"{self._dropped} was dropped. Write ta = ta.write(index, value)"
             )
-            if self._dims is None or None in self._dims:
+            if (self._dims is None or None in self._dims) and not facade.builds_session():
                 raise ValueError(text)
             warnings.warn(text, stacklevel=lines.stack_level())
         return self._staged()
@@ -214,12 +234,44 @@ class TensorArray:
         if self._gyre_eager:
             self._write(int(index), tensor, dims)
             return self
+        written = self._written
+        if _is_strict():
+            tensor, written = self._in_place(index, tensor)
         flow = _gyre.execute(
             "TensorListSetItem",
             [self._flow, _int32(index), tensor],
             {"resize_if_index_out_of_bounds": self._dynamic},
         )[0]
-        return self._with_flow(flow, dims)
+        made = self._with_flow(flow, dims)
+        made._written = written
+        return made
+
+    def _in_place(self, index, tensor) -> tuple:
+        """What is written at an index of a strict array, and which elements are written then.
+        InvalidArgumentError for one that was written before, and that nothing is added to."""
+        known = _known(index)
+        number = None if known is None or known.ndim else int(known)
+        if number is not None and number not in self._written:
+            return tensor, self._written | {number}
+        if not self._adds:
+            if number is None:
+                return tensor, self._written
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Could not write to TensorArray index {number} because it has already been "
+                "written to.",
+            )
+        there = self.read(index)
+        if None not in (there._dims, tensor._dims) and there._dims != tensor._dims:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"Could not aggregate to TensorArray index {number} because the existing shape is "
+                f"{TensorShape(there._dims)} but the new input shape is "
+                f"{TensorShape(tensor._dims)}",
+            )
+        return _gyre.execute("AddN", [[there, tensor]])[0], self._written  # of equal shapes
 
     def _write(self, index, tensor, dims):
         if index < 0:
@@ -275,13 +327,6 @@ class TensorArray:
         value = self._values[index]
         if value is not None:
             return value
-        if index in self._cleared:
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                f"Could not read index {index} twice because it was cleared after a previous read "
-                f"(perhaps try setting clear_after_read = false?)",
-            )
         if self._dims is None or None in self._dims:
             raise errors.InvalidArgumentError(
                 None,
@@ -346,11 +391,15 @@ class TensorArray:
             return parts[0] if len(parts) == 1 else _gyre.execute("ConcatV2", [parts, 0])[0]
         dims = None if self._dims is None else (None, *self._dims[1:])
         empty = _gyre.convert([], _gyre.as_dtype("int64"))
-        return _gyre.execute(
+        joined = _gyre.execute(
             "TensorListConcatV2",
             [self._flow, self._shape(dims), empty],
             {"element_dtype": self._dtype},
         )[0]
+        rows = self._dims[0] if self._dims else None
+        if rows is not None and self._count is not None:
+            joined.set_shape([self._count * rows, *(self._dims or ())[1:]])
+        return joined
 
     def unstack(self, value, name=None):
         """An array of the rows of `value`."""
@@ -368,6 +417,8 @@ class TensorArray:
             self._is_empty = False
             return self
         flow = _gyre.execute("TensorListFromTensor", [tensor, self._shape(dims)])[0]
+        if _is_strict():
+            self._dims = dims
         made = self._with_flow(flow, dims)
         made._count = None if self._dynamic or tensor._dims is None else tensor._dims[0]
         return made
@@ -396,29 +447,16 @@ class TensorArray:
     def split(self, value, lengths, name=None):
         """An array of pieces of `value` along axis 0, of these lengths."""
         tensor = self._value(value)
-        dims = None if tensor._dims is None else (None, *tensor._dims[1:])
+        sizes = _known(lengths)
         if self._gyre_eager and _gyre.current_graph() is None:
-            sizes = [
-                int(n)
-                for n in (
-                    lengths
-                    if isinstance(lengths, (list, tuple))
-                    else _gyre.convert(lengths).numpy()
-                )
-            ]
-            if sum(sizes) != tensor._dims[0]:
-                raise errors.InvalidArgumentError(
-                    None,
-                    None,
-                    f"the lengths add up to {sum(sizes)}, but the tensor has {tensor._dims[0]} "
-                    "rows",
-                )
-            starts = [sum(sizes[:i]) for i in range(len(sizes))]
-            self._values = [
-                tensor[start : start + size] for start, size in zip(starts, sizes, strict=True)
-            ]
+            self._values = self._pieces(tensor, sizes, len(self._values))
             self._cleared, self._is_empty = set(), False
             return self
+        dims = self._dims
+        if _is_strict() and sizes is not None and tensor._dims is not None:
+            self._check_pieces(tensor, sizes, self._count)
+        if sizes is not None and sizes.ndim == 1 and len(set(sizes.tolist())) == 1:
+            dims = self._check_shape(tensor._dims and (int(sizes[0]), *tensor._dims[1:]))
         int64 = _gyre.as_dtype("int64")
         if isinstance(lengths, _gyre.Tensor):
             lengths = _gyre.execute("Cast", [lengths], {"DstT": int64})[0]
@@ -426,8 +464,39 @@ class TensorArray:
             lengths = _gyre.convert(lengths, int64)
         flow = _gyre.execute("TensorListSplit", [tensor, self._shape(dims), lengths])[0]
         made = self._with_flow(flow, dims)
-        made._count = None
+        made._count = None if self._dynamic or sizes is None else sizes.size
         return made
+
+    def _check_pieces(self, tensor, sizes, count):
+        """InvalidArgumentError: no pieces of a tensor along axis 0 have these sizes, or they are
+        not as many as the array, of `count` elements if that is known, has."""
+
+        def refuse_split(text):
+            raise errors.InvalidArgumentError(None, None, text)
+
+        if sizes.ndim != 1:
+            refuse_split(
+                f"Expected lengths to be a vector, received shape: {list(sizes.shape)}"
+            )
+        if not tensor._dims:
+            refuse_split("Expected value to be at least a vector, but received shape: []")
+        if tensor._dims[0] is not None and sizes.sum() != tensor._dims[0]:
+            refuse_split(
+                "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is "
+                f"{sizes.sum()} and value's shape is: {list(tensor._dims)}"
+            )
+        if count is not None and len(sizes) != count and not self._dynamic:
+            refuse_split(
+                "TensorArray's size is not equal to the size of lengths "
+                f"({count} vs. {len(sizes)}), and the TensorArray is not marked as "
+                "dynamically resizeable"
+            )
+
+    def _pieces(self, tensor, sizes, count):
+        """The parts of a tensor along axis 0 that split makes."""
+        self._check_pieces(tensor, sizes, count)
+        ends = sizes.cumsum().tolist()
+        return [tensor[end - n : end] for end, n in zip(ends, sizes.tolist(), strict=True)]
 
     def size(self, name=None):
         """How many elements there are: an int32 scalar."""
@@ -438,11 +507,29 @@ class TensorArray:
 
     def identity(self):
         """The array itself."""
-        return self if self._gyre_eager else self._with_flow(self._flow)
+        if self._gyre_eager:
+            return self
+        return self._with_flow(_gyre.execute("Identity", [self._flow])[0])
 
     def grad(self, source, flow=None, name=None):
-        """Not here: gradients of arrays are found by themselves."""
-        raise NotImplementedError("gradients of a TensorArray are computed by gyre.GradientTape")
+        """In the graph of a session without control flow v2: an array of as many elements, to
+        which writing adds. Elsewhere NotImplementedError, as gradients are found by themselves."""
+        del source, flow, name
+        if not _is_strict():
+            raise NotImplementedError(
+                "gradients of a TensorArray are computed by gyre.GradientTape"
+            )
+        size = self.size() if self._count is None else self._count
+        made = TensorArray(
+            self._dtype,
+            size,
+            self._dynamic,
+            self._clear,
+            infer_shape=self._infer,
+            element_shape=self._dims,
+        )
+        made._adds = True
+        return made
 
     def close(self, name=None) -> Any:
         """Lets the elements go. In a session's graph: an operation."""
@@ -491,6 +578,7 @@ def _build(like, children):
         return like
     made = like._with_flow(flow)
     made._count = None  # of an array that a loop replaces it may be another one
+    made._written = frozenset()
     return made
 
 

@@ -10,6 +10,7 @@ from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.composite import dims_of_parts
 from gyre._impl.control_flow.branches import as_tensors, callable_of, stopped
 from gyre._impl.control_flow.loop_options import checked_iterations, memory_option, window_of
+from gyre._impl.device import within_construct
 from gyre._impl.errors import StructureError
 from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.spec import TensorSpec, TypeSpec
@@ -183,16 +184,19 @@ def _trace(
     def unpack(tensors):
         return layout.pack(iter(tensors))[0]
 
+    def within(fn, tensors):
+        with within_construct(name):
+            return call(fn, unpack(tensors))
+
     def holds(tensors):
-        answer = condition(_tested(call(cond, unpack(tensors))))
+        answer = condition(_tested(within(cond, tensors)))
         answer = answer if isinstance(answer, _gyre.Tensor) else _gyre.convert(bool(answer))
         if answer._dims not in ((), None):
             answer = _gyre.execute("Squeeze", [answer])[0]
         return answer
 
     def step(tensors):
-        values = unpack(tensors)
-        after = _next(loop_vars, call(body, values))
+        after = _next(loop_vars, within(body, tensors))
         _check(loop_vars, after, name, at)
         last[:] = [after]
         try:

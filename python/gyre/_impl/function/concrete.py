@@ -46,7 +46,9 @@ class ConcreteFunction(ConcreteMembers):
         self.inputs = placeholders + [inside for _, inside in captures]
         self.inputs += [placeholder for one in late for placeholder in one.placeholders]
         self._handles = graph.handles
-        self._executable = graph.prepare(self.inputs, self.outputs)
+        self._executable = graph.prepare(
+            self.inputs, self.outputs, effects=graph.effects_are_results
+        )
         self._pack = _packer(structured_outputs)
         graph.structured_outputs = structured_outputs
         graph._arguments = leaves, placeholders
@@ -172,9 +174,26 @@ class ConcreteFunction(ConcreteMembers):
         if _gyre.is_heard():
             return self._pack(self._run_recorded(tensors))
         by = watching.current()
-        return self._pack(
-            self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
-        )
+        if by is not None:
+            return self._pack(watching.run(self._executable, tensors, by))
+        try:
+            return self._pack(self._executable(tensors))
+        except errors.InvalidArgumentError:
+            if _fit(self.inputs, tensors):
+                raise
+        return self._pack(self._for_others(tensors)(tensors))
+
+    def _for_others(self, tensors):
+        """The same graph for tensors of other shapes than it was traced for: what its operations
+        make of them."""
+        table = self.__dict__.setdefault("_of_others", {})
+        dims = tuple(tensor._dims for tensor in tensors)
+        if dims not in table:
+            with FunctionGraph(self.name) as graph:
+                inputs = [graph.placeholder(tensor.dtype, tensor._dims) for tensor in tensors]
+                results, _ = _gyre.add_traced(self.graph, self.inputs, self.outputs, inputs)
+            table[dims] = graph.prepare(inputs, results)
+        return table[dims]
 
     def run_in_graph(self, tensors, captured):
         """Adds a call to the current graph, with these in the place of the captured inputs."""
@@ -281,12 +300,19 @@ class ConcreteFunction(ConcreteMembers):
         """Adds a call to the graph that is current. `inputs`: arguments, captured inputs, and
         handles of variables, which the graph finds by itself."""
         inputs = inputs[: len(self.inputs)]
+        if not _fit(self.inputs, inputs):
+            given = ", ".join(str(TensorSpec(x._dims, x.dtype)) for x in inputs)
+            taken = ", ".join(str(TensorSpec(x._dims, x.dtype)) for x in self.inputs)
+            raise TypeError(f"{self.name} was traced for other shapes: Can not cast {given} to {taken}")
         self._tell_accessed()
         graph = _gyre.current_graph()
         function = known.find(graph, self)
         if function is not None:
             return function(inputs)
-        function = _gyre.GraphFunction.of_graph(self.name, self.graph, self.inputs, self.outputs)
+        effects = None if self.graph.effects_are_results else []
+        function = _gyre.GraphFunction.of_graph(
+            self.name, self.graph, self.inputs, self.outputs, effects
+        )
         results = function(inputs)
         known.note(graph, self, function, not function.needs_scope)
         return results
@@ -302,7 +328,20 @@ class ConcreteFunction(ConcreteMembers):
     _repr_html_ = html
 
     def __repr__(self):
-        return f"<gyre.ConcreteFunction {self.name}{self._leaves.structure!r}>"
+        return (
+            f"<ConcreteFunction {self.name}{self.pretty_printed_signature(False)} at {id(self):#x}>"
+        )
+
+
+def _fit(inputs, tensors) -> bool:
+    """Whether tensors may be of the shapes that inputs were traced for."""
+    return all(
+        mine is None
+        or theirs is None
+        or len(mine) == len(theirs)
+        and all(a is None or b is None or a == b for a, b in zip(mine, theirs, strict=True))
+        for mine, theirs in ((i._dims, t._dims) for i, t in zip(inputs, tensors, strict=False))
+    )
 
 
 def _run(executable, tensors):
@@ -363,6 +402,7 @@ def trace(function, leaves, dims, python):
     """Traces python(*args, **kwargs) with placeholders of these dims for the tensors."""
     graph = FunctionGraph(function.name)
     graph.compile = function.compile
+    graph.effects_are_results = not function._attributes.get("_disable_acd")
     with graph:
         said = leaves.names or [None] * len(leaves.tensors)
         placeholders = [

@@ -9,7 +9,7 @@ from gyre import _gyre
 from gyre._impl import nest
 from gyre._impl.function.late_captures import conforming
 from gyre._impl.shape import TensorShape
-from gyre._impl.spec import type_spec_from_value
+from gyre._impl.spec import TensorSpec, type_spec_from_value
 from gyre._impl.tracing.variables import variable_of
 
 
@@ -72,6 +72,7 @@ class ConcreteMembers(_gyre.QuietCallable):
     _asks: bool  # whether some of `_captured` are called at each call
     structured_outputs: Any
     graph: Any
+    _leaves: Any
 
     @property
     def variables(self) -> tuple:
@@ -142,14 +143,19 @@ class ConcreteMembers(_gyre.QuietCallable):
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """What it takes and returns, for people: one line, or (verbose) one per argument."""
         kind: Any = self.function_type
-        told = [(p, _told(p.type_constraint)) for p in kind.parameters.values()]
+        names = {name for name in self._leaves.names or () if name}
+        told = [(p, _told(p.type_constraint, names)) for p in kind.parameters.values()]
+        output = _told(kind.output, set())
         if not verbose:
-            return f"({', '.join(f'{p.name}: {text}' for p, text in told)}) -> {_told(kind.output)}"
+            return f"({', '.join(f'{p.name}: {text}' for p, text in told)}) -> {output}"
         lines = ["Input Parameters:"]
         lines += [f"  {p.name} ({p.kind.name}): {text}" for p, text in told] or ["  None"]
-        lines += ["Output Type:", f"  {_told(kind.output)}", "Captures:"]
-        lines += [f"  {key}: {spec!r}" for key, spec in kind.captures.items()] or ["  None"]
-        return "\n".join(lines)
+        lines += ["Output Type:", f"  {output}", "Captures:"]
+        captures = [f"  {key}: {_told(spec, set())}" for key, spec in kind.captures.items()]
+        return "\n".join(lines + (captures or ["  None"]))
+
+    def __str__(self):
+        return f"ConcreteFunction {self.pretty_printed_signature()}"
 
     def add_to_graph(self, g=None) -> None:
         """Accepted, without effect: a graph gets a function with the first call of it."""
@@ -160,8 +166,12 @@ def _now(closure) -> list:
     return [_gyre.convert(part) for part in nest.flatten(closure(), expand_composites=True)]
 
 
-def _told(spec) -> str:
-    """A part of a signature, as it is shown: specs, and values that are part of the type."""
+def _told(spec, names: set) -> str:
+    """A part of a signature, as it is shown: specs, and values that are part of the type. names:
+    those that were given; others of tensors stand for parameters, and are not shown."""
     if isinstance(spec, (int, float, str, bytes, bool)):
         return f"Literal[{spec!r}]"
-    return repr(spec)
+    if type(spec) is not TensorSpec:
+        return repr(spec).replace("dtype=gyre.", "dtype=tf.")
+    name = spec.name if spec.name in names else None
+    return f"TensorSpec(shape={spec.shape}, dtype=tf.{spec.dtype.name}, name={name!r})"

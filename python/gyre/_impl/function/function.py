@@ -187,13 +187,13 @@ class Function(FunctionMembers):
                 if isinstance(value, _gyre.Tensor)
                 else _gyre.convert(value, spec.dtype)
             )
-            if tensor.is_symbolic and not covers(spec._dims, tensor._dims):
-                tensor = _gyre.execute("EnsureShape", [tensor], {"shape": spec._dims})[0]
             if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor._dims):
                 raise TypeError(
                     f"{self.name} was given {with_article(tensor.dtype)} tensor of shape "
                     f"{tensor.shape} where its input_signature says {spec}"
                 )
+            if tensor.is_symbolic and not covers(spec._dims, tensor._dims):
+                tensor = _gyre.execute("EnsureShape", [tensor], {"shape": spec._dims})[0]
             return tensor
 
         def fit_composite(spec, value):
@@ -483,6 +483,7 @@ def function(
     contract: bool = False,
     experimental_implements=None,
     experimental_autograph_options=None,
+    experimental_attributes=None,
     experimental_relax_shapes=None,
 ) -> Any:
     """Makes a Python function run as a graph: traced when it is first called with arguments of a
@@ -503,6 +504,8 @@ def function(
     faster and changes the last bits.
     experimental_implements, experimental_autograph_options: for TensorFlow's sake. Nothing replaces
     functions by their names; conversion is complete.
+    experimental_attributes: {"_disable_acd": True}: what has effects runs where results need it
+    alone. Others are notes for other programs.
 
     As a decorator, with or without arguments, on functions and methods. TypeError for async
     ones."""
@@ -526,12 +529,14 @@ def function(
             contract=contract,
             experimental_implements=experimental_implements,
             experimental_autograph_options=experimental_autograph_options,
+            experimental_attributes=experimental_attributes,
         )
     options = {
         key: value
         for key, value in (
             ("implements", experimental_implements),
             ("autograph_options", experimental_autograph_options),
+            ("attributes", experimental_attributes),
         )
         if value is not None
     }

@@ -48,6 +48,20 @@ class FunctionGraph(_gyre.Graph):
         """Those of its variables that are trainable."""
         return tuple(v for v in self.variables if v.trainable)
 
+    effects_are_results = True  # what has effects runs although no result needs it
+
+    @property
+    def control_outputs(self) -> list[Operation]:
+        """The operations that run although no result may need them: what reads or changes
+        something."""
+        if not self.effects_are_results:
+            return []
+        return [
+            o
+            for o in self.get_operations()
+            if o.type != "VarHandleOp" and _gyre.op_info(o.type)["stateful"]
+        ]
+
     outer_graph = None  # what stands around a function is not part of it
     _arguments: Any = None  # the leaves of a call, and their placeholders
     structured_outputs: Any = None
@@ -86,6 +100,17 @@ class FunctionGraph(_gyre.Graph):
         if place not in late:
             late[place] = LateCapture(self, closure, spec)
         return late[place].value
+
+    def _experimental_capture_side_input_by_ref(self, identifier, func) -> Any:
+        """What `func` returns each time the function is called: a tensor, or what becomes one, of
+        the type that it has now. A second one of the same identifier is the first."""
+
+        def tensor():
+            return _gyre.convert(func())
+
+        with _gyre.init_scope():
+            now = tensor()
+        return self.capture_call_time_value(tensor, TensorSpec(now._dims, now.dtype), identifier)
 
     def captured_late(self, one: LateCapture) -> list:
         """The tensors that stand here for what a function that is called asks for."""
@@ -129,7 +154,26 @@ class FunctionGraph(_gyre.Graph):
         """The graph as a GraphDef, with control flow as functions.
         add_shapes: its nodes say the shapes of their outputs (`_output_shapes`).
         NotImplementedError for from_version."""
-        return _graphs().graph.as_message(self, self.graph_def(), from_version, add_shapes)
+        made = _graphs().graph.as_message(self, self.graph_def(), from_version, add_shapes)
+        for name in self._removed:
+            place = [f.signature.name for f in made.library.function].index(name)
+            del made.library.function[place]
+        return made
+
+    @property
+    def _removed(self) -> set[str]:
+        """Functions that `as_graph_def` leaves out."""
+        return self.__dict__.setdefault("_removed_functions", set())
+
+    def _is_function(self, name: str) -> bool:
+        """Whether `as_graph_def` has a function of this name."""
+        return any(f.signature.name == name for f in self.as_graph_def().library.function)
+
+    def _remove_function(self, name: str) -> None:
+        """Leaves a function out of `as_graph_def`. ValueError if it is not there."""
+        if not self._is_function(name):
+            raise ValueError(f"Function {name!r} is not found in {self!r}.")
+        self._removed.add(name)
 
 
 def _graphs() -> Any:

@@ -37,7 +37,8 @@ class FunctionMembers(_gyre.QuietCallable):
     def _attributes(self) -> dict:
         """Of its graphs, for other programs: which interface it implements."""
         implements = self._options.get("implements")
-        return {} if implements is None else {"api_implements": implements}
+        notes = {} if implements is None else {"api_implements": implements}
+        return {**notes, **(self._options.get("attributes") or {})}
 
     def _arguments(self) -> tuple:
         """What makes such a Function of a Python function."""

@@ -97,6 +97,11 @@ def call(function, python, leaves):
     if state.probing:
         return _in_trial(entry, python)
     outside = _containers_of_outside(python)
+    if outside is None and "implements" in function._options:
+        raise AssertionError(
+            f"{function.name} says what it implements, and uses tensors of the graph around it: "
+            "hand them over as arguments; variables are always captured"
+        )
     key = (
         None
         if outside is None
@@ -110,7 +115,7 @@ def call(function, python, leaves):
     _stack.entries.append(entry)
     try:
         callee = _gyre.GraphFunction(function.name)
-        results = callee(leaves.tensors, entry.body(python))
+        results = callee(leaves.tensors, entry.body(python), _dims_of_signature(function, leaves))
         entry.callee = callee
     except Recursion as recursion:
         if recursion.entry is not entry:
@@ -122,6 +127,11 @@ def call(function, python, leaves):
         entry.outside = outside or []  # alive as long as their ids are in the key
         known.note(graph, key, entry, not (entry.is_bound or entry.callee.needs_scope))
     return entry.pack(results)
+
+
+def _dims_of_signature(function, leaves) -> tuple | None:
+    """What the function knows of its arguments' shapes, where its input_signature says it."""
+    return None if function.input_signature is None else function._dims(leaves)
 
 
 def _containers_of_outside(python) -> list | None:

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+import weakref
 
 from gyre._impl import nest
 from gyre._impl.dtypes import with_article
@@ -13,20 +14,50 @@ _log = logging.getLogger("gyre")
 _log.addHandler(logging.NullHandler())
 
 
+# By code: how many functions of it were made, traced and forgotten one after the other, and the
+# last one, weakly.
+_made: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+
 def note(function, leaves, traces):
-    """Before a trace is made. Warns from the fifth on, saying what differs from the one before."""
+    """Before a trace is made. Warns from the fifth on, saying what differs from the one before.
+    Where functions of one code are made anew, each for one call, the log says so: a program may
+    have its reasons."""
     made = [trace for group in traces.values() for trace in group]
-    if len(made) < _MANY - 1 or len(made) % (_MANY - 1):
+    if not made:
+        _note_first(function)
+    elif len(made) >= _MANY - 1 and not len(made) % (_MANY - 1):
+        text = _text(
+            f"{function.name} is traced for the {len(made) + 1}th time, at {place()}: "
+            f"{_difference(function, leaves, made[-1])}."
+        )
+        _log.warning(text)
+        warnings.warn(text, stacklevel=stack_level())
+
+
+def _note_first(function):
+    code = getattr(function.python_function, "__code__", None)
+    if code is None:
         return
-    text = (
-        f"{function.name} is traced for the {len(made) + 1}th time, at {place()}: "
-        f"{_difference(function, leaves, made[-1])}."
-        f" Tracing is expensive, far more than a run. Hand over Python numbers that change as "
-        "tensors (gyre.constant), keep structures and dtypes the same, and make functions once, "
+    count, last = _made.get(code, (0, None))
+    if last is None or last() is None:
+        count += 1
+    _made[code] = count, weakref.ref(function)
+    if count == _MANY:
+        _log.warning(
+            _text(
+                f"{function.name} is made for the {count}th time, and traced each time, at "
+                f"{place()}: the ones before were forgotten, with their traces."
+            )
+        )
+
+
+def _text(what):
+    return (
+        f"{what} Tracing is expensive, far more than a run. Hand over Python numbers that change "
+        "as tensors (gyre.constant), keep structures and dtypes the same, and make functions once, "
         "not in loops"
     )
-    _log.warning(text)
-    warnings.warn(text, stacklevel=stack_level())
 
 
 def _difference(function, leaves, last):

@@ -34,7 +34,10 @@ class Graph(_gyre.Graph):
     """
 
     building_function = False
-    is_control_flow_graph = False
+    is_control_flow_graph = property(
+        lambda self: _gyre.current_graph() is self and _gyre.in_body(),
+        doc="Whether operations go into a body of a loop or branch.",
+    )
 
     def __init__(self):
         super().__init__("graph", True)
@@ -42,6 +45,7 @@ class Graph(_gyre.Graph):
         self._by_name: dict[str, Operation] = {}
         self._inner: dict = {}  # of bodies of loops and branches, by their nodes
         self._collections: dict = {}
+        self.gradient_scopes: list[str] = []  # in front of names of what gradients added
         self._finalized = False
         self._colocated: list[str] = []
         self._devices: list = []
@@ -190,6 +194,9 @@ class Graph(_gyre.Graph):
 
     # ---- Names, places, order
 
+    def _get_control_flow_context(self) -> None:
+        """None: what stands in branches and loops is in functions, not in contexts."""
+
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """The name that an operation asking for `name` here gets."""
         return _gyre.claim_name(self, name, mark_as_used)
@@ -241,22 +248,24 @@ class Graph(_gyre.Graph):
     def colocate_with(self, op, ignore_existing: bool = False):
         """Operations made within it are recorded as to be in one place with `op` (a tensor,
         operation or variable; None: with nothing). There is one place, so far."""
-        before = self._colocated
+        before, devices = self._colocated, self._devices
         if op is not None and not hasattr(op, "name"):
             op = _gyre.convert(op)
         group = None if op is None else "loc:@" + _name_of(op)
         self._colocated = ([] if ignore_existing or op is None else list(before)) + (
             [group] if group else []
         )
+        if op is not None:  # what is asked for around does not count
+            self._devices = []
         device = getattr(op, "device", None)
         try:
             with (
                 self.colocation_scope(self._colocated),
-                self.device(device) if device else contextlib.nullcontext(),
+                contextlib.nullcontext() if op is None else self.device(device or None),
             ):
                 yield
         finally:
-            self._colocated = before
+            self._colocated, self._devices = before, devices
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs):

@@ -101,6 +101,21 @@ class Operation:
         own = [g.encode() if isinstance(g, str) else g for g in groups]
         return own or [b"loc:@" + self.name.encode()]
 
+    @property
+    def _original_op(self) -> Operation | None:
+        """Of an operation of a gradient: what it is the gradient of."""
+        scopes = getattr(self._graph, "gradient_scopes", ())
+        name = next((self.name.removeprefix(s) for s in scopes if self.name.startswith(s)), "")
+        while name := name.rpartition("/")[0]:
+            try:
+                return self._graph.get_operation_by_name(name)
+            except KeyError:
+                pass
+        return None
+
+    def _get_control_flow_context(self) -> None:
+        """None: what stands in branches and loops is in functions, not in contexts."""
+
     def join(self, other: Operation) -> None:
         """Records it as to be in one place with another one."""
         self._marks["_class"] = attr_of(other.colocation_groups(), "list(string)")

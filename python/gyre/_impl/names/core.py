@@ -132,6 +132,7 @@ NAMES = {
     "AggregationMethod": _I + "autodiff.gradients:AggregationMethod",
     "custom_gradient": _I + "autodiff.custom_gradient:custom_gradient",
     "recompute_grad": _I + "autodiff.custom_gradient:recompute_grad",
+    "nondifferentiable_batch_function": _I + "batching:nondifferentiable_batch_function",
     "grad_pass_through": _I + "autodiff.custom_gradient:grad_pass_through",
     **{f"errors.{name}": f"{_I}errors:{name}" for name in (*_ERRORS, *_CODES)},
     "debugging.check_numerics": _I + "ops.debugging:check_numerics",

@@ -136,6 +136,8 @@ def make(op: str):
         }
         if op in _FORWARDING and _gyre.current_graph() is None:
             return _gyre.execute("Identity", values[:1])[0]
+        if op == "Switch" and _gyre.current_graph() is None:
+            return pack(_switched(*map(_gyre.convert, values)), given)
         return pack(_gyre.execute(op, values, given, bound.get("name")), given)
 
     function.__name__ = function.__qualname__ = op
@@ -143,6 +145,12 @@ def make(op: str):
     function.__doc__ = _document(info)
     function.__signature__ = signature
     return function
+
+
+def _switched(data, pred) -> list:
+    """The outputs of Switch at once: of the one that is not taken, no elements."""
+    nothing = _gyre.execute("Reshape", [data, [-1]])[0][:0]
+    return [nothing, data] if bool(pred) else [data, nothing]
 
 
 _made: dict[str, object] = {}

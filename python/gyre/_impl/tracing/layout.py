@@ -23,12 +23,14 @@ class Refusal(Exception):
 
 
 class Leaf:
-    """dtype None: static, with `value`. dims: what is known of the shape."""
+    """dtype None: static, with `value`. dims: what is known of the shape. widened: int64, and what
+    comes as int32 becomes it."""
 
-    __slots__ = ("dtype", "dims", "value", "scalar")
+    __slots__ = ("dtype", "dims", "value", "scalar", "widened")
 
-    def __init__(self, dtype, dims=None, value=None, scalar=False):
+    def __init__(self, dtype, dims=None, value=None, scalar=False, widened=False):
         self.dtype, self.dims, self.value, self.scalar = dtype, dims, value, scalar
+        self.widened = widened
 
 
 def _is_number(value):
@@ -147,6 +149,8 @@ class Layout:
                 tensors.append(_gyre.convert(have.value))
             elif have.scalar and converts(have.value, want.dtype):
                 tensors.append(_gyre.convert(have.value, want.dtype))
+            elif want.widened and have.dtype.name == "int32":
+                tensors.append(_gyre.execute("Cast", [have.value], {"DstT": want.dtype})[0])
             else:
                 raise Mismatch
         if self.flagged:
@@ -256,8 +260,23 @@ def join(a, b):
     difference = nest.difference(a.value, b.value)
     if difference:
         raise Refusal("its structure changes")
-    leaves = [_join_leaves(x, y) for x, y in zip(a.leaves, b.leaves, strict=True)]
+    leaves = []
+    for i, (x, y) in enumerate(zip(a.leaves, b.leaves, strict=True)):
+        widened = _are_row_numbers(a.value, i, x, y)
+        leaves.append(
+            Leaf(_gyre.as_dtype("int64"), widened=True) if widened else _join_leaves(x, y)
+        )
     return Layout(b.value, leaves, flagged)
+
+
+def _are_row_numbers(value, i: int, x, y) -> bool:
+    """Whether leaf i of both is the indices of IndexedSlices, as int32 and as int64."""
+    if x.dtype is None or y.dtype is None or x.scalar or y.scalar:
+        return False
+    if {x.dtype.name, y.dtype.name} != {"int32", "int64"}:
+        return False
+    path, _ = nest.flatten_with_paths(value, expand_composites=True)[i]
+    return path.endswith(".indices")
 
 
 def read(leaf):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from gyre._gyre import Tensor
 from gyre._impl.annotations import Any, TensorLike
 from gyre._impl.composites.indexed_slices import IndexedSlices
-from gyre._impl.convert import convert_to_tensor
+from gyre._impl.convert import call, convert_to_tensor
 from gyre._impl.variable import Variable
+
+
+def _is_reference(ref) -> bool:
+    """Whether it is one: what raw_ops.Variable gives in the graph of a session."""
+    return isinstance(ref, Tensor) and ref._is_reference
 
 
 def _variable(ref) -> Variable:
@@ -21,18 +27,24 @@ def assign(
 ) -> Any:
     """Makes `value` a variable's value; the value afterwards."""
     del validate_shape, use_locking
+    if _is_reference(ref):
+        return call("Assign", ref, value, name=name)
     return _variable(ref).assign(value, name=name)
 
 
 def assign_add(ref, value: TensorLike, use_locking=None, name: str | None = None) -> Any:
     """Adds to a variable's value; the value afterwards."""
     del use_locking
+    if _is_reference(ref):
+        return call("AssignAdd", ref, value, name=name)
     return _variable(ref).assign_add(value, name=name)
 
 
 def assign_sub(ref, value: TensorLike, use_locking=None, name: str | None = None) -> Any:
     """Subtracts from a variable's value; the value afterwards."""
     del use_locking
+    if _is_reference(ref):
+        return call("AssignSub", ref, value, name=name)
     return _variable(ref).assign_sub(value, name=name)
 
 

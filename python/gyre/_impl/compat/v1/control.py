@@ -10,6 +10,8 @@ from gyre._impl import nest
 from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.asserts import Assert
 from gyre._impl.compat.v1.group import with_dependencies
+from gyre._impl.composites.ragged import RaggedTensor
+from gyre._impl.composites.sparse_tensor import SparseTensor
 from gyre._impl.control_flow import case as cases
 from gyre._impl.control_flow import cond as conds
 from gyre._impl.control_flow import while_loop as loops
@@ -17,6 +19,7 @@ from gyre._impl.control_flow.branches import as_tensor
 from gyre._impl.graphs.graph import current, has_default_graph
 from gyre._impl.graphs.operation import Operation
 from gyre._impl.graphs.switches import modes
+from gyre._impl.tracing.user_code import user_code
 
 _PRIMITIVES = {
     "If": "Merge",
@@ -37,19 +40,25 @@ def called(fn):
     return call
 
 
-def _branch(fn):
-    """A branch whose operations become tensors that wait for them."""
+def _branch(fn, is_single=False):
+    """A branch whose operations become tensors that wait for them. is_single: a list or tuple of
+    one result becomes that result."""
 
     def call():
-        return nest.map_structure(_done, fn(), expand_composites=True)
+        result = nest.map_structure(_done, fn(), expand_composites=True)
+        return _single(result) if is_single else result
 
     return call
 
 
 def _done(leaf):
-    if isinstance(leaf, Operation):
+    if not isinstance(leaf, Operation):
+        return as_tensor(leaf)
+    graph: Any = _gyre.current_graph()
+    if has_default_graph():
         return with_dependencies([leaf], _gyre.convert(True))
-    return as_tensor(leaf)
+    with graph.control_scope([leaf.node]):
+        return _gyre.execute("Identity", [_gyre.convert(True)])[0]
 
 
 def named_results(results, first: int = 0):
@@ -107,13 +116,15 @@ def cond(
     """
     true_fn, false_fn = _branches(true_fn, false_fn, fn1, fn2)
     if not has_default_graph():
+        if _gyre.current_graph() is not None:
+            true_fn, false_fn = _branch(user_code(true_fn)), _branch(user_code(false_fn))
         result = conds.cond(pred, true_fn, false_fn, name)
         return result if strict else _single(result)
     if isinstance(pred, bool):
         raise TypeError("'pred' must not be a Python bool.")
-    result = conds.cond(pred, _branch(true_fn), _branch(false_fn), name or "cond")
-    result = named_results(result)
-    return result if strict or modes.control_flow_v2 else _single(result)
+    is_single = not (strict or modes.control_flow_v2)
+    branches = _branch(true_fn, is_single), _branch(false_fn, is_single)
+    return named_results(conds.cond(pred, *branches, name or "cond"))
 
 
 def _single(result):
@@ -262,21 +273,27 @@ def while_loop(
 
 
 def _shapes(loop_vars):
-    """The shapes that loop variables start with, as invariants; None where some are composites,
-    whose parts may change."""
+    """The shapes that loop variables start with, as invariants: of ragged and sparse tensors how
+    many rows, or dimensions, there are. None where some are other composites, whose parts may
+    change."""
     leaves = nest.flatten(loop_vars)
-    if not all(isinstance(leaf, _gyre.Tensor) for leaf in leaves):
+    if not all(isinstance(leaf, (_gyre.Tensor, RaggedTensor, SparseTensor)) for leaf in leaves):
         return None
-    return nest.map_structure(lambda leaf: leaf.shape, loop_vars)
+    return nest.map_structure(
+        lambda leaf: leaf.shape if isinstance(leaf, _gyre.Tensor) else leaf._type_spec, loop_vars
+    )
+
+
+_switch_case: Any = cases.switch_case.__wrapped__  # type: ignore[attr-defined]
 
 
 def switch_case(branch_index, branch_fns, default=None, name: str = "switch_case") -> Any:
     """branch_fns[branch_index](). Out of range: default() if given, else the last branch."""
     if not has_default_graph():
-        return cases.switch_case(branch_index, branch_fns, default, name)
+        return _switch_case(branch_index, branch_fns, default, name)
     if isinstance(branch_fns, dict):
         branch_fns = sorted(branch_fns.items())
     plain = [(fn[0], _branch(fn[1])) if isinstance(fn, tuple) else _branch(fn) for fn in branch_fns]
     return named_results(
-        cases.switch_case(branch_index, plain, None if default is None else _branch(default), name)
+        _switch_case(branch_index, plain, None if default is None else _branch(default), name)
     )

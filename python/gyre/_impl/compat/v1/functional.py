@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gyre import _gyre
 from gyre._impl.annotations import Any
 from gyre._impl.compat.v1.control import called
 from gyre._impl.compat.v1.variable_scope import as_body
 from gyre._impl.control_flow import map_fn as maps
 from gyre._impl.control_flow import scan as scans
 from gyre._impl.graphs.graph import name_scope
+from gyre._impl.tracing.user_code import user_code
 
 
 def _body(fn):
     if not callable(fn):
         raise TypeError("fn must be callable.")
+    graph = _gyre.current_graph()
+    if graph is not None and not graph.follows_session_rules:  # in a function
+        fn = user_code(fn)
     return called(as_body(fn))
 
 

@@ -6,7 +6,7 @@ from gyre import _gyre
 from gyre._impl import errors
 from gyre._impl.annotations import Any
 from gyre._impl.autodiff import gradients as others
-from gyre._impl.autodiff import jacobians
+from gyre._impl.autodiff import jacobians, kept_errors
 from gyre._impl.autodiff.backprop import is_differentiable, is_variable, parts_of
 from gyre._impl.autodiff.tape import UnconnectedGradients
 from gyre._impl.autodiff.through_constructs import are_reached
@@ -62,6 +62,7 @@ def gradients(
     graph = current()
     before = len(graph.get_operations()) if colocate_gradients_with_ops else 0
     with graph.name_scope(name or "gradients") as scope:
+        graph.gradient_scopes.append(scope)
         found = _found(
             ys,
             xs,
@@ -89,8 +90,16 @@ def _colocate(graph, before: int, scope: str) -> None:
             name = name.rpartition("/")[0]
         known = [joined[x.op] for x in operation.inputs if x.op in joined]
         if name or known:
-            joined[operation] = places[name] if name else min(known)
+            joined[operation] = places[name] if name else _common(operations, places, known)
             operation.join(operations[joined[operation]])
+
+
+def _common(operations: list, places: dict, summands: list) -> int:
+    """Which operation a sum of gradients belongs to: the one whose result the operations with these
+    places take; the first of them, if there is none."""
+    taken = [{places.get(x.op.name, -1) for x in operations[i].inputs} for i in set(summands)]
+    both = set.intersection(*taken) - {-1} if len(taken) > 1 else set()
+    return min(both or summands)
 
 
 def _source(x):
@@ -104,7 +113,18 @@ def _source(x):
     return parts[0]
 
 
+def _handed_on(y, x) -> bool:
+    """Whether y is x, handed on by Identities alone."""
+    while y is not x and isinstance(y, _gyre.Tensor) and y.op.type == "Identity":
+        y = y.op.inputs[0]
+    both = isinstance(y, _gyre.Tensor) and isinstance(x, _gyre.Tensor)
+    return y is x or both and bool(y == x)  # of sessions' tensors that is identity
+
+
 def _found(ys, xs, weights, stops, unconnected):
+    if len(ys) == len(xs) == 1 and isinstance(weights[0], IndexedSlices):
+        if not stops and _handed_on(ys[0], xs[0]):
+            return list(weights)
     zero = unconnected is UnconnectedGradients.ZERO
     targets, given = [], []
     for y, weight in zip(ys, weights, strict=True):
@@ -156,7 +176,8 @@ def _with_zeros(targets: list, xs: list, found: list) -> list:
 
 def _differentiated(*args, **kwargs) -> list:
     try:
-        return _gyre.gradients(*args, **kwargs)
+        with kept_errors.raised():
+            return _gyre.gradients(*args, **kwargs)
     except errors.UnimplementedError as error:
         raise errors.NoGradientError(error.node_def, error.op, error.message) from None
 

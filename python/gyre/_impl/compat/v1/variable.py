@@ -111,6 +111,8 @@ class Variable(_Base, metaclass=_Making):
         self._constraint = constraint
         self._is_resource = modes.resource_variables if use_resource is None else use_resource
         outside = callable(initial_value) or _gyre.in_body()
+        if outside and isinstance(initial_value, _gyre.Tensor):
+            initial_value = _gyre.lifted(initial_value)
         place = graph.main_scope() if outside else contextlib.nullcontext()
         with place, graph.name_scope(full_name or name or "Variable") as scope:
             self._name = scope[:-1]
@@ -500,6 +502,8 @@ def local_variables_initializer() -> Any:
 
 def is_variable_initialized(variable) -> Any:
     """Whether it has a value: a bool tensor."""
+    if isinstance(variable, _gyre.Tensor):  # a reference
+        return call("IsVariableInitialized", variable)
     return variable.is_initialized()
 
 

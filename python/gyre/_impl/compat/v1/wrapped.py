@@ -1,7 +1,7 @@
 """wrap_function: code written for graphs and sessions as a function of eager tensors."""
 
 from gyre import _gyre
-from gyre._impl import nest
+from gyre._impl import facade, nest
 from gyre._impl.compat.v1.variable import global_variables, global_variables_initializer
 from gyre._impl.graphs.constant import placeholder
 from gyre._impl.graphs.graph import Graph
@@ -10,7 +10,8 @@ from gyre._impl.graphs.operation import Operation
 
 class WrappedFunction:
     """A function whose graph was built once, with its variables, which have their initial values at
-    the start. Calling it with one value per input runs the graph, and returns eager tensors.
+    the start. Calling it with one value per input runs the graph, and returns eager tensors; where
+    the graph of a session is built and it has no variables, it becomes part of that.
 
     graph: what was built. inputs: its placeholders. structured_outputs: what the function returned.
     """
@@ -21,9 +22,10 @@ class WrappedFunction:
         self._state = state
         flat = nest.flatten(outputs, expand_composites=True)
         self._tensors = [t for t in flat if isinstance(t, _gyre.Tensor)]
-        operations = [o.node for o in flat if isinstance(o, Operation)]
+        operations = [o for o in flat if isinstance(o, Operation)]
+        self._operations = [o.name for o in operations]
         self._executable = graph.prepare(
-            inputs, self._tensors, operations, effects=False, session=state
+            inputs, self._tensors, [o.node for o in operations], effects=False, session=state
         )
 
     @property
@@ -37,16 +39,24 @@ class WrappedFunction:
             raise TypeError(
                 f"the wrapped function takes {len(self.inputs)} tensors, not {len(given)}"
             )
-        values = iter(
-            self._executable(
-                [_gyre.convert(value, x.dtype) for value, x in zip(given, self.inputs, strict=True)]
-            )
-        )
+        given = [_gyre.convert(v, x.dtype) for v, x in zip(given, self.inputs, strict=True)]
+        if facade.builds_session() and not self.variables:
+            values = iter(self._added(given))
+        else:
+            values = iter(self._executable(given))
         return nest.map_structure(
             lambda leaf: next(values) if isinstance(leaf, _gyre.Tensor) else None,
             self.structured_outputs,
             expand_composites=True,
         )
+
+    def _added(self, given: list) -> list:
+        """The results of a call that is added to the graph of a session, which keeps variables of
+        its own: the function has none."""
+        function = _gyre.GraphFunction.of_graph(
+            "wrapped", self.graph, self.inputs, self._tensors, self._operations
+        )
+        return function(given)
 
     def prune(self, feeds, fetches, name=None, input_signature=None) -> "WrappedFunction":
         """The part of it from some tensors (or names of them) to others, with the same
