@@ -113,7 +113,8 @@ void Mesh::Lose(const PeerPtr& peer, const absl::Status& why) {
     if (was_known) {
       peers_.erase(peer->incarnation.load(std::memory_order_relaxed));
       for (const auto& [id, step] : steps_) {
-        if (step->Uses(*peer)) steps.push_back(step);
+        if (step->Uses(*peer) && !peer->leaves.load(std::memory_order_relaxed))
+          steps.push_back(step);
       }
     }
   }
@@ -385,6 +386,11 @@ void Mesh::PollChannels() {
 }
 
 void Mesh::Poll() { PollChannels(); }
+
+bool Mesh::HasUnsent() {
+  const auto all = Everybody();
+  return absl::c_any_of(*all, [](const PeerPtr& peer) { return peer->channel.HasWaiting(); });
+}
 
 void Mesh::Wait(uint64_t seen, int64_t nanos) {
   waiting_.fetch_add(1, std::memory_order_relaxed);

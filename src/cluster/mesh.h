@@ -79,6 +79,8 @@ class Mesh final : public Outbox {
   void set_spin_nanos(int64_t nanos) { spin_nanos_.store(nanos, std::memory_order_relaxed); }
 
   void Poll() override;
+  // Some channel has no room for what is to be sent on it.
+  bool HasUnsent();
   int64_t spin_nanos() const override { return spin_nanos_.load(std::memory_order_relaxed); }
   uint64_t wakes() const override { return wakes_.load(std::memory_order_seq_cst); }
   void Wait(uint64_t seen, int64_t nanos) override;

@@ -103,7 +103,7 @@ PYTHON_ROWS = [
     ("autograph", "graphs", "module", "random", "summary"),
     ("lookup",),
     ("checkpoints", "composed", "function", "image"),
-    ("data", "raw", "show"),
+    ("data", "distribute", "raw", "show"),
     ("compat", "onnx", "saved_model", "setup"),
 ]
 # What programs use and nothing else: not even the public modules import it (the table of names does

@@ -134,6 +134,8 @@ absl::Status Exchange::Prepare() {
   if (input.has_value()) flat_ = input.Reshaped(Shape::Vector(input.num_elements()));
   has_come_.assign(static_cast<size_t>(n), false);
   has_come_[static_cast<size_t>(self_)] = true;
+  owed_.assign(static_cast<size_t>(n), 1);
+  owed_[static_cast<size_t>(self_)] = 0;
   left_ = n - 1;
   if (is_barrier) return absl::OkStatus();
   if (collective_.kind == Collective::Kind::kBroadcast && input.has_value()) {
@@ -177,6 +179,8 @@ void Exchange::Start() {
                                 self->OnContribution(member, std::move(item));
                               });
   }
+  const std::lock_guard lock(mutex_);
+  --asking_;
 }
 
 void Exchange::SendTo(int member) {
@@ -302,18 +306,23 @@ void Exchange::OnContribution(int member, absl::StatusOr<Item> item) {
       taken = CatchOutOfMemory(kThisCollective,
                                [&] { return TakeAll(member, theirs.data().data(), out); });
     }
-    left_ += has_pieces ? NumPieces(range) : 0;
+    int64_t pieces = has_pieces ? NumPieces(range) : 0;
     if (collective_.kind == Collective::Kind::kReduce && !SendsWhole())
-      left_ += NumPieces(PartOf(member));
+      pieces += NumPieces(PartOf(member));
+    left_ += pieces;
+    owed_[static_cast<size_t>(member)] += pieces;
   }
+  --owed_[static_cast<size_t>(member)];
   --left_;
+  ++asking_;
   if (left_ == 0 && taken.ok() && collective_.kind == Collective::Kind::kBroadcast && sender_ < 0)
     taken = absl::InvalidArgumentError(absl::StrCat("no rank broadcasts to ", Place()));
   Settle(std::move(lock), taken, std::move(out));
-  if (!theirs.has_input() || has_ended()) return;
-  if (has_pieces) AwaitPieces(member, Phase::kPieces, theirs.serial(), range);
-  if (collective_.kind == Collective::Kind::kReduce && !SendsWhole())
+  if (has_pieces && !has_ended()) AwaitPieces(member, Phase::kPieces, theirs.serial(), range);
+  if (collective_.kind == Collective::Kind::kReduce && !SendsWhole() && !has_ended())
     AwaitPieces(member, Phase::kMerged, theirs.serial(), PartOf(member));
+  lock = std::unique_lock(mutex_);
+  --asking_;
 }
 
 void Exchange::AwaitPieces(int member, Phase phase, uint64_t serial, Range range) {
@@ -334,6 +343,7 @@ void Exchange::OnPiece(int member, Phase phase, int64_t piece, absl::StatusOr<It
   std::vector<Outgoing> out;
   const absl::Status status = CatchOutOfMemory(
       kThisCollective, [&] { return Take(member, phase, piece, item->value, out); });
+  --owed_[static_cast<size_t>(member)];
   --left_;
   Settle(std::move(lock), status, std::move(out));
 }
@@ -448,10 +458,18 @@ void Exchange::AwaitEnd() const { has_told_.wait(false, std::memory_order_acquir
 std::vector<int> Exchange::Missing() const {
   const std::lock_guard lock(mutex_);
   std::vector<int> missing;
+  if (asking_ > 0) return missing;
   for (size_t member = 0; member < has_come_.size(); ++member) {
     if (!has_come_[member]) missing.push_back(members_[member]);
   }
   return missing;
+}
+
+bool Exchange::IsOwedBy(int rank) const {
+  const std::lock_guard lock(mutex_);
+  const auto member = std::find(members_.begin(), members_.end(), rank) - members_.begin();
+  return asking_ == 0 && member < static_cast<int64_t>(owed_.size()) &&
+         owed_[static_cast<size_t>(member)] > 0;
 }
 
 std::string Exchange::Place() const { return PlaceOf(collective_.kind, node_, tag_.iteration); }

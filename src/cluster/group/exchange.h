@@ -70,8 +70,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   int64_t timeout_nanos() const { return collective_.timeout_nanos; }
   uint64_t serial() const { return settings_.serial; }
   bool is_small() const { return input_bytes_ <= kWholeBytes; }
-  // The ranks that have not come yet.
+  // The ranks that have not come yet, as far as is known.
   std::vector<int> Missing() const;
+  // Something of that rank's is still to come, and is not here already.
+  bool IsOwedBy(int rank) const;
   // "node x (all_reduce), iteration 3"
   std::string Place() const;
 
@@ -135,6 +137,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   int sender_ = -1;             // of a broadcast: which member
   std::vector<bool> has_come_;  // by member
   int64_t left_ = 0;            // contributions and pieces that are still to come
+  std::vector<int64_t> owed_;   // of these, by member
+  int asking_ = 1;              // who is about to ask for some of them: they may lie here by now
   // Of a reduction, by piece: what has come of each member, and how many have been merged.
   std::vector<std::vector<Tensor>> waiting_;
   std::vector<int> merged_;

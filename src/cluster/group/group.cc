@@ -202,10 +202,10 @@ absl::StatusOr<Group::RunPtr> Group::BeginRun(RunEnv& env, bool is_single) {
     if (ends_) return absl::FailedPreconditionError("this process has left its group");
     run = std::make_shared<RunState>(++last_run_, size(), is_single);
     absl::StatusOr<std::shared_ptr<const Routes>> routes = CurrentRoutes();
-    absl::StatusOr<std::shared_ptr<StepRendezvous>> step = routes.status();
-    if (routes.ok()) {
-      step = mesh_.Begin(run->number, *std::move(routes), RefPtr<MemoryBudget>::Share(env.budget));
-    }
+    absl::StatusOr<std::shared_ptr<StepRendezvous>> step =
+        routes.ok()
+            ? mesh_.Begin(run->number, *std::move(routes), RefPtr<MemoryBudget>::Share(env.budget))
+            : routes.status();
     if (!step.ok()) {
       ended_.emplace(run->number, step.status());
       return step.status();
@@ -406,20 +406,23 @@ void Group::Leave() {
   const int64_t deadline = host_.clock().NowNanos() + settings_.failure_nanos;
   while (true) {
     const uint64_t seen = mesh_.wakes();
+    bool tells = false;
     mesh_.Poll();
     EndDrained();
     {
       const std::lock_guard lock(mutex_);
-      if (draining_.empty() || host_.clock().NowNanos() >= deadline) break;
+      const bool is_done = draining_.empty() && !mesh_.HasUnsent();
+      if (is_done && has_left_) break;
+      if (is_done && !has_left_) has_left_ = tells = true;
+      if (host_.clock().NowNanos() >= deadline) break;
     }
-    mesh_.Wait(seen, kMoveNanos);
+    proto::ToRank message;
+    message.set_leaves(true);
+    for (int rank = 0; tells && rank < size(); ++rank) {
+      if (rank != settings_.rank) Tell(rank, message);
+    }
+    if (!tells) mesh_.Wait(seen, kMoveNanos);
   }
-  proto::ToRank message;
-  message.set_leaves(true);
-  for (int rank = 0; rank < size(); ++rank) {
-    if (rank != settings_.rank) Tell(rank, message);
-  }
-  mesh_.Flush();
 }
 
 // ---- Where everybody is
@@ -433,6 +436,7 @@ void Group::Tick() {
   mesh_.Tick();
   EndDrained();
   EndOverdue();
+  EndForlorn();
   AnswerOverdue();
   AskAround();
 }
@@ -522,19 +526,34 @@ void Group::OnMessage(const Peer& from, absl::string_view bytes) {
   }
 }
 
-// What it owed has come before: whoever waits for it still waits for ever.
+// What it owed has come before.
 void Group::OnLeave(int rank) {
-  std::vector<std::shared_ptr<Exchange>> lost;
-  absl::Status why;
+  const PeerPtr peer = mesh_.Find(settings_.members[static_cast<size_t>(rank)].incarnation);
+  if (peer != nullptr) peer->leaves.store(true, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
     gone_[static_cast<size_t>(rank)] = "its program has ended";
-    why = GoneError(rank);
-    for (const auto& [number, run] : runs_)
-      lost.insert(lost.end(), run->underway.begin(), run->underway.end());
   }
-  for (const auto& exchange : lost) {
-    if (absl::c_linear_search(exchange->Missing(), rank)) exchange->Fail(why);
+  EndForlorn();
+}
+
+// What waits for who has left, and would wait for ever.
+void Group::EndForlorn() {
+  std::vector<std::pair<std::shared_ptr<Exchange>, absl::Status>> forlorn;
+  {
+    const std::lock_guard lock(mutex_);
+    for (int rank = 0; rank < size(); ++rank) {
+      if (gone_[static_cast<size_t>(rank)].empty()) continue;
+      for (const auto& [number, run] : runs_) {
+        for (const auto& exchange : run->underway) {
+          if (exchange->IsOwedBy(rank)) forlorn.emplace_back(exchange, GoneError(rank));
+        }
+      }
+    }
+  }
+  for (const auto& [exchange, why] : forlorn) {
+    exchange->Fail(absl::Status(
+        why.code(), absl::StrCat(why.message(), ", without coming to ", exchange->Place())));
   }
 }
 

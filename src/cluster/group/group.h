@@ -86,6 +86,7 @@ class Group final : public CollectiveGroup {
   void OnInquiry(int from, const proto::Inquiry& inquiry);
   void OnWhereabouts(int from, const proto::Whereabouts& answer);
   void OnLeave(int rank);
+  void EndForlorn();
   void OnProgress(const RunPtr& run, const RunProgress& progress);
   void Tell(int rank, const proto::ToRank& message);
   int RankOf(uint64_t incarnation) const;
@@ -101,6 +102,7 @@ class Group final : public CollectiveGroup {
   std::condition_variable changed_;
   bool ends_ = false;
   bool has_mover_ = false;
+  bool has_left_ = false;  // and told the others
   uint64_t last_run_ = 0;
   std::map<uint64_t, RunPtr> runs_;              // that have begun and not ended, by number
   HashMap<const Cancellation*, RunPtr> run_of_;  // by who cancels it; but for single ones

@@ -11,8 +11,10 @@ namespace {
 
 constexpr double kNanosPerSecond = 1e9;
 constexpr double kMostSeconds = 1e9;
-// What instance keys of gradients are ahead of those of what they are the gradients of.
+// What instance keys of gradients are ahead of those of what they are the gradients of, and of each
+// other.
 constexpr int32_t kNextOrder = 1 << 27;
+constexpr int32_t kNextInRule = 1 << 23;
 
 }  // namespace
 
@@ -81,9 +83,10 @@ void RunCollective(KernelContext& ctx, Collective collective, int num_ranks, Ker
   group->Start(ctx, std::move(collective), end);
 }
 
-Expr CollectiveOfGradient(GradientContext& g, absl::string_view like, Expr value, AttrMap attrs) {
-  return g.op(like, {value, g.input(1), g.input(2), g.input(3) + static_cast<double>(kNextOrder)},
-              std::move(attrs));
+Expr CollectiveOfGradient(GradientContext& g, absl::string_view like, Expr value, AttrMap attrs,
+                          int number) {
+  const double ahead = kNextOrder + number * kNextInRule;
+  return g.op(like, {value, g.input(1), g.input(2), g.input(3) + ahead}, std::move(attrs));
 }
 
 AttrMap ReductionAttrs(absl::string_view merge_op, absl::string_view final_op) {

@@ -26,8 +26,10 @@ absl::StatusOr<int> ReadKeys(const KernelContext& ctx, int first, Collective& co
 void RunCollective(KernelContext& ctx, Collective collective, int num_ranks, KernelDone done);
 
 // A rule for ops of the form op(input, group_size, group_key, instance_key, …): `like` of the
-// gradient, with those keys and `attrs`. Its instance is another one: the two may run at once.
-Expr CollectiveOfGradient(GradientContext& g, absl::string_view like, Expr value, AttrMap attrs);
+// gradient, with those keys and `attrs`. Its instance is another one, for each `number` (below 16)
+// of a rule: all of them may run at once.
+Expr CollectiveOfGradient(GradientContext& g, absl::string_view like, Expr value, AttrMap attrs,
+                          int number = 0);
 AttrMap ReductionAttrs(absl::string_view merge_op, absl::string_view final_op);
 AttrMap PlainAttrs();
 

@@ -26,8 +26,10 @@ void Reduce(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
 void ReduceGradient(GradientContext& g) {
   const std::string merge = g.attr<std::string>("merge_op", "Add");
   const std::string final_op = g.attr<std::string>("final_op", "Id");
+  int number = 0;
   const auto reduced = [&](Expr value, absl::string_view merged_by, absl::string_view then) {
-    return CollectiveOfGradient(g, "CollectiveReduceV2", value, ReductionAttrs(merged_by, then));
+    return CollectiveOfGradient(g, "CollectiveReduceV2", value, ReductionAttrs(merged_by, then),
+                                number++);
   };
   if (merge == "Add") return g.Add(0, reduced(g.grad(), "Add", final_op));
   Expr dy = reduced(g.grad(), "Add", "Id");

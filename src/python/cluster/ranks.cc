@@ -1,11 +1,12 @@
-#include "python/cluster/ranks.h"
-
+// Groups of ranks, for Python. All with the GIL.
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "cluster/env/cluster_env.h"
 #include "cluster/group/join.h"
 #include "ops/collective/group.h"
+#include "python/python.h"
 
 namespace gyre::python {
 namespace {
@@ -43,6 +44,12 @@ nb::tuple RankAndSize() {
   return group == nullptr ? nb::make_tuple(0, 1) : nb::make_tuple(group->rank(), group->size());
 }
 
+nb::tuple Detect() {
+  const cluster::ClusterEnv env = ValueOf(cluster::DetectClusterEnv(cluster::ProcessEnvironment()));
+  return nb::make_tuple(ToStr(env.launcher), env.rank, env.size, ToStr(env.coordinator),
+                        ToStr(env.incarnation), env.local_rank, env.local_size);
+}
+
 }  // namespace
 
 void BindRanks(nb::module_& m) {
@@ -52,6 +59,7 @@ void BindRanks(nb::module_& m) {
         nb::arg("spin_us") = -1, "Becomes a rank of a group, once all are there.");
   m.def("leave_group", &Leave, "Ends what this process is in its group.");
   m.def("rank_and_size", &RankAndSize, "This process's rank, and of how many: (0, 1) if alone.");
+  m.def("detect_cluster_env", &Detect, "The fields of a ClusterEnv.");
 }
 
 }  // namespace gyre::python
