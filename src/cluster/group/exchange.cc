@@ -55,6 +55,8 @@ Exchange::Exchange(Settings settings, const KernelContext& ctx, Collective colle
                    CollectiveGroup::Done done)
     : settings_(std::move(settings)),
       collective_(std::move(collective)),
+      has_input_(collective_.input.has_value()),
+      shape_(has_input_ ? collective_.input.shape() : collective_.shape),
       node_(ctx.node().name),
       tag_(ctx.tag()),
       alloc_(ctx.alloc()),
@@ -75,6 +77,10 @@ bool Exchange::Merges() const {
          collective_.kind == Collective::Kind::kReduceScatter;
 }
 
+bool Exchange::IsSplit() const {
+  return collective_.kind == Collective::Kind::kReduce && !SendsWhole();
+}
+
 bool Exchange::SendsWhole() const {
   switch (collective_.kind) {
     case Collective::Kind::kReduce:
@@ -88,9 +94,7 @@ bool Exchange::SendsWhole() const {
 }
 
 Exchange::Range Exchange::PartOf(int part) const {
-  const Shape& shape =
-      collective_.input.has_value() ? collective_.input.shape() : collective_.shape;
-  const int64_t n = collective_.kind == Collective::Kind::kBarrier ? 0 : shape.num_elements();
+  const int64_t n = collective_.kind == Collective::Kind::kBarrier ? 0 : shape_.num_elements();
   if (SendsWhole()) return {0, n};
   const auto parts = static_cast<int64_t>(members_.size());
   const int64_t each = n / parts, more = n % parts;  // `more` is 0 where rows are parted
@@ -130,20 +134,27 @@ absl::Status Exchange::Prepare() {
   }
   if (!is_barrier) element_bytes_ = static_cast<int64_t>(DTypeSize(collective_.dtype));
   GYRE_ASSIGN_OR_RETURN(result_shape_, ResultShape(collective_, n));
-  const Tensor& input = collective_.input;
-  if (input.has_value()) flat_ = input.Reshaped(Shape::Vector(input.num_elements()));
+  Tensor& input = collective_.input;
+  // Where all merge parts, each part of the input has been taken before it is overwritten.
+  const bool is_reused = IsSplit() && input.IsUnique();
+  if (has_input_) flat_ = input.Reshaped(Shape::Vector(input.num_elements()));
   has_come_.assign(static_cast<size_t>(n), false);
   has_come_[static_cast<size_t>(self_)] = true;
   owed_.assign(static_cast<size_t>(n), 1);
   owed_[static_cast<size_t>(self_)] = 0;
   left_ = n - 1;
   if (is_barrier) return absl::OkStatus();
-  if (collective_.kind == Collective::Kind::kBroadcast && input.has_value()) {
-    result_ = input;
+  if (collective_.kind == Collective::Kind::kBroadcast && has_input_) {
+    result_ = std::move(input);
     sender_ = self_;
     return absl::OkStatus();
   }
-  GYRE_ASSIGN_OR_RETURN(result_, Tensor::Make(collective_.dtype, result_shape_, alloc_));
+  if (is_reused) {
+    result_ = std::move(input);
+  } else {
+    input = Tensor();
+    GYRE_ASSIGN_OR_RETURN(result_, Tensor::Make(collective_.dtype, result_shape_, alloc_));
+  }
   if (collective_.kind == Collective::Kind::kBroadcast) return absl::OkStatus();
   const Range own = PartOf(self_);
   if (!Merges()) {
@@ -189,7 +200,7 @@ void Exchange::SendTo(int member) {
   message.set_kind(static_cast<int>(collective_.kind));
   message.set_merge(static_cast<int>(collective_.merge));
   message.set_divides(collective_.divides);
-  message.set_has_input(collective_.input.has_value());
+  message.set_has_input(has_input_);
   message.set_dtype(static_cast<int>(collective_.dtype));
   for (const int rank : collective_.members) message.add_members(rank);
   message.set_node(node_);
@@ -197,8 +208,8 @@ void Exchange::SendTo(int member) {
   message.set_serial(settings_.serial);
   Range part;
   bool is_inline = true;
-  if (collective_.input.has_value()) {
-    for (const int64_t dim : collective_.input.shape().dims()) message.add_dims(dim);
+  if (has_input_) {
+    for (const int64_t dim : shape_.dims()) message.add_dims(dim);
     part = PartOf(member);
     is_inline = part.size() * element_bytes_ <= kInlineBytes;
     if (is_inline) {
@@ -253,13 +264,11 @@ absl::Status Exchange::Check(int member, const proto::Contribution& theirs) cons
   const bool is_broadcast = kind == Collective::Kind::kBroadcast;
   if (kind == Collective::Kind::kBarrier || (is_broadcast && !theirs.has_input()))
     return absl::OkStatus();
-  if (is_broadcast && collective_.input.has_value()) return disagree("a value", "another");
-  const Shape& shape =
-      collective_.input.has_value() ? collective_.input.shape() : collective_.shape;
+  if (is_broadcast && has_input_) return disagree("a value", "another");
   const std::vector<int64_t> dims(theirs.dims().begin(), theirs.dims().end());
   if (theirs.dtype() != static_cast<int>(collective_.dtype) ||
-      shape.dims() != absl::MakeConstSpan(dims)) {
-    return disagree(TypeOf(collective_.dtype, shape.dims()),
+      shape_.dims() != absl::MakeConstSpan(dims)) {
+    return disagree(TypeOf(collective_.dtype, shape_.dims()),
                     TypeOf(static_cast<DType>(theirs.dtype()), dims));
   }
   // Two nodes of one key, which come in another order there.
@@ -307,8 +316,7 @@ void Exchange::OnContribution(int member, absl::StatusOr<Item> item) {
                                [&] { return TakeAll(member, theirs.data().data(), out); });
     }
     int64_t pieces = has_pieces ? NumPieces(range) : 0;
-    if (collective_.kind == Collective::Kind::kReduce && !SendsWhole())
-      pieces += NumPieces(PartOf(member));
+    if (IsSplit()) pieces += NumPieces(PartOf(member));
     left_ += pieces;
     owed_[static_cast<size_t>(member)] += pieces;
   }
@@ -319,7 +327,7 @@ void Exchange::OnContribution(int member, absl::StatusOr<Item> item) {
     taken = absl::InvalidArgumentError(absl::StrCat("no rank broadcasts to ", Place()));
   Settle(std::move(lock), taken, std::move(out));
   if (has_pieces && !has_ended()) AwaitPieces(member, Phase::kPieces, theirs.serial(), range);
-  if (collective_.kind == Collective::Kind::kReduce && !SendsWhole() && !has_ended())
+  if (IsSplit() && !has_ended())
     AwaitPieces(member, Phase::kMerged, theirs.serial(), PartOf(member));
   lock = std::unique_lock(mutex_);
   --asking_;
@@ -382,9 +390,8 @@ absl::Status Exchange::Take(int member, Phase phase, int64_t piece, const Tensor
 
 // Merges what has come without a gap, in the order of the ranks.
 absl::Status Exchange::MergePiece(int64_t piece, std::vector<Outgoing>& out) {
-  const bool is_split = collective_.kind == Collective::Kind::kReduce && !SendsWhole();
   const int64_t offset = piece * PieceElements();
-  const int64_t at = offset + (is_split ? PartOf(self_).begin : 0);
+  const int64_t at = offset + (IsSplit() ? PartOf(self_).begin : 0);
   std::vector<Tensor>& waiting = waiting_[static_cast<size_t>(piece)];
   int& merged = merged_[static_cast<size_t>(piece)];
   const auto n = static_cast<int>(members_.size());
@@ -401,7 +408,7 @@ absl::Status Exchange::MergePiece(int64_t piece, std::vector<Outgoing>& out) {
   }
   if (merged < n) return absl::OkStatus();
   if (collective_.divides) GYRE_RETURN_IF_ERROR(DivideBy(collective_.dtype, n, ResultAt(at), size));
-  if (is_split) {
+  if (IsSplit()) {
     const Tensor flat = result_.Reshaped(Shape::Vector(result_.num_elements()));
     out.push_back(
         {Elements(flat, {at, at + size}), PieceTag(Phase::kMerged, piece, settings_.serial)});
@@ -446,6 +453,7 @@ void Exchange::End(absl::StatusOr<Tensor> result) {
     has_ended_.store(true, std::memory_order_release);
     result_ = Tensor();
     waiting_.clear();
+    if (asking_ == 0) flat_ = Tensor();  // else Start still sends it
   }
   if (settings_.on_ended) settings_.on_ended(*this);
   done(std::move(result));

@@ -93,6 +93,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   absl::Status Prepare();
   bool Merges() const;
   bool SendsWhole() const;
+  // An all_reduce whose parts are merged by one rank each.
+  bool IsSplit() const;
   // What of an input is the `part`-th member's.
   Range PartOf(int part) const;
   int64_t PieceElements() const;
@@ -117,7 +119,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   void End(absl::StatusOr<Tensor> result);
 
   const Settings settings_;
-  const Collective collective_;
+  Collective collective_;  // after Prepare without its input
+  const bool has_input_;
+  const Shape shape_;  // of the input, or of what is received
   const std::string node_;
   const Tag tag_;
   const Tensor::Alloc alloc_;
