@@ -103,7 +103,8 @@ PYTHON_ROWS = [
     ("autograph", "graphs", "module", "random", "summary"),
     ("lookup",),
     ("checkpoints", "composed", "function", "image"),
-    ("data", "distribute", "raw", "show"),
+    ("data", "raw", "show"),
+    ("distribute",),
     ("compat", "onnx", "saved_model", "setup"),
 ]
 # What programs use and nothing else: not even the public modules import it (the table of names does

@@ -42,7 +42,7 @@ def start(n: int, body: str, *, failure_timeout: float = 5.0, options: str = "",
     hosts = ",".join([f"127.0.0.1:{free_port()}"] * n)
     code = _BEGIN.format(n=n, failure_timeout=failure_timeout, options=options)
     # A file: sources of functions are read.
-    program = tempfile.NamedTemporaryFile("w", suffix=".py")  # noqa: SIM115 (it ends with them)
+    program = tempfile.NamedTemporaryFile("w", suffix=".py")
     program.write(code + textwrap.dedent(body))
     program.flush()
     processes = [

@@ -1,6 +1,7 @@
 """Each collective among two to four ranks: eagerly, in functions, in loops and conditionals."""
 
 import pytest
+
 from launch import run
 
 

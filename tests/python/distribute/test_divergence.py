@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+
 from launch import await_end, run, start
 
 _TIMEOUT = 2.0  # seconds after which a rank that does nothing is gone

@@ -2,6 +2,7 @@
 rank brings."""
 
 import pytest
+
 from launch import run
 
 # A function of what all ranks bring, in numpy, and the collective, of one rank's.

@@ -1,10 +1,9 @@
 """How ranks come together."""
 
-
 import pytest
-from launch import await_end, free_port, run, start
 
 import gyre
+from launch import await_end, free_port, run, start
 
 
 def _init(**options):
@@ -93,5 +92,3 @@ def test_twice_is_an_error():
             raise AssertionError("it joined twice")
         """,
     )
-
-

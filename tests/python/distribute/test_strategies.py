@@ -3,10 +3,10 @@ whole batch."""
 
 import numpy as np
 import pytest
-from launch import run
 
 import gyre
 from gyre import distribute
+from launch import run
 
 # A model whose sums are exact: integers, small enough for a float.
 _TRAIN = """
@@ -171,7 +171,7 @@ def two_devices():
 def _training():
     names = {"np": np, "gyre": gyre}
     source = _TRAIN.replace("@gyre.function\n", "@gyre.function(autograph=False)\n")
-    exec(source, names)  # noqa: S102 (the program above)
+    exec(source, names)
     return names["train"]
 
 

@@ -59,12 +59,11 @@ def init(
     """
     if _gyre.rank_and_size()[1] > 1:
         raise FailedPreconditionError(None, None, "this process is a rank already")
-    given = {"rank": rank, "size": size, "coordinator": coordinator}
-    changes = {key: value for key, value in given.items() if value is not None}
-    if len(changes) == len(given):
+    if rank is not None and size is not None and coordinator is not None:
         env = ClusterEnv("the program", rank, size, coordinator, "", 0, 1)
     else:
-        env = dataclasses.replace(detect(), **changes)
+        given = {"rank": rank, "size": size, "coordinator": coordinator}
+        env = dataclasses.replace(detect(), **{k: v for k, v in given.items() if v is not None})
     if env.size > 1:
         _gyre.join_group(
             env.rank,

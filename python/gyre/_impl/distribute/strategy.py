@@ -153,15 +153,15 @@ class Strategy:
         kwargs = kwargs or {}
         n = self._local_replicas
         if n == 1:
-            own = self.of_replica((args, kwargs), 0)
+            args, kwargs = self.of_replica((args, kwargs), 0)
             with context.within(self, ReplicaContext(self, 0, None)):
-                return user_code(fn)(*own[0], **own[1])
+                return user_code(fn)(*args, **kwargs)
         turns = InTurn(self, n, _grouped)
 
         def replica(i: int):
-            own = self.of_replica((args, kwargs), i)
+            own_args, own_kwargs = self.of_replica((args, kwargs), i)
             with context.within(self, ReplicaContext(self, i, turns)), device(f"/device:CPU:{i}"):
-                return user_code(fn)(*own[0], **own[1])
+                return user_code(fn)(*own_args, **own_kwargs)
 
         return _grouped(turns.run(replica))
 
@@ -227,11 +227,9 @@ class Strategy:
                 "parts one among them"
             )
         pipelines = ranks.size() if self._spans_ranks else 1
-        return dataset_fn(
-            InputContext(pipelines, self._first_replica(), self.num_replicas_in_sync)
-        )
+        return dataset_fn(InputContext(pipelines, self._first_replica(), self.num_replicas_in_sync))
 
-    def of_replica(self, value, replica: int):
+    def of_replica(self, value, replica: int) -> Any:
         """The part of a structure that is this replica's: PerReplica are its values there."""
         return _map(lambda v: v.values[replica] if isinstance(v, PerReplica) else v, value)
 
@@ -352,7 +350,7 @@ def _from_rank_0(make: Callable[..., Any], **kwargs):
     return make(**kwargs)
 
 
-def _grouped(values: list):
+def _grouped(values: list) -> Any:
     """Structures, one of each replica, as one of PerReplica."""
     first = values[0]
     if isinstance(first, dict):
@@ -363,7 +361,7 @@ def _grouped(values: list):
     return PerReplica(values)
 
 
-def _map(f: Callable[[Any], Any], value):
+def _map(f: Callable[[Any], Any], value) -> Any:
     """A structure with f of each leaf; PerReplica are leaves."""
     if isinstance(value, PerReplica):
         return f(value)
