@@ -15,16 +15,6 @@ namespace {
 
 constexpr absl::string_view kThisCollective = "a collective";
 
-// What a contribution is found by, beside the iteration.
-uint64_t MeetingPlace(uint64_t frame, int32_t group_key, int32_t instance_key) {
-  uint64_t x = frame ^ ((static_cast<uint64_t>(static_cast<uint32_t>(group_key)) << 32 |
-                         static_cast<uint32_t>(instance_key)) *
-                        0x9e3779b97f4a7c15);
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 std::string PlaceOf(Collective::Kind kind, absl::string_view node, int64_t iteration) {
   std::string place = absl::StrCat("node ", node, " (", NameOf(kind), ")");
   if (iteration > 0) absl::StrAppend(&place, ", iteration ", iteration);
@@ -49,6 +39,15 @@ RankWays::RankWays(int own, std::vector<std::string> all) : rank(own), names(std
     to.push_back({{"contribution", here, there, 0}, {"piece", here, there, 0}});
     from.push_back({{"contribution", there, here, 0}, {"piece", there, here, 0}});
   }
+}
+
+Tag Exchange::TagOf(Tag at, int32_t group_key, int32_t instance_key) {
+  uint64_t x = at.frame ^ ((static_cast<uint64_t>(static_cast<uint32_t>(group_key)) << 32 |
+                            static_cast<uint32_t>(instance_key)) *
+                           0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return {x ^ (x >> 31), at.iteration};
 }
 
 Exchange::Exchange(Settings settings, const KernelContext& ctx, Collective collective,
@@ -180,8 +179,7 @@ void Exchange::Start() {
     if (member != self_) SendTo(member);
   }
   settings_.step->outbox()->Flush();
-  const Tag tag = {MeetingPlace(tag_.frame, collective_.group_key, collective_.instance_key),
-                   tag_.iteration};
+  const Tag tag = TagOf(tag_, collective_.group_key, collective_.instance_key);
   for (int member = 0; member < n; ++member) {
     if (member == self_) continue;
     const RankWays::Edges& from = settings_.ways->from[static_cast<size_t>(members_[member])];
@@ -218,8 +216,7 @@ void Exchange::SendTo(int member) {
     }
   }
   const std::string bytes = message.SerializeAsString();
-  const Tag tag = {MeetingPlace(tag_.frame, collective_.group_key, collective_.instance_key),
-                   tag_.iteration};
+  const Tag tag = TagOf(tag_, collective_.group_key, collective_.instance_key);
   const auto* const begin = reinterpret_cast<const uint8_t*>(bytes.data());
   absl::Status status = settings_.step->Send(
       to.contributions, tag,
@@ -269,7 +266,7 @@ absl::Status Exchange::Check(int member, const proto::Contribution& theirs) cons
   if (theirs.dtype() != static_cast<int>(collective_.dtype) ||
       shape_.dims() != absl::MakeConstSpan(dims)) {
     return disagree(TypeOf(collective_.dtype, shape_.dims()),
-                    TypeOf(static_cast<DType>(theirs.dtype()), dims));
+                    TypeOf(DTypeFromWire(theirs.dtype()), dims));
   }
   // Two nodes of one key, which come in another order there.
   if (!is_broadcast && theirs.node() != node_) return disagree("one node", "another");

@@ -57,6 +57,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Exchange(Settings settings, const KernelContext& ctx, Collective collective,
            CollectiveGroup::Done done);
 
+  // What the contributions to a collective are found by.
+  static Tag TagOf(Tag at, int32_t group_key, int32_t instance_key);
+
   // Sends what this rank brings, and waits for the others'.
   void Start();
   // Unless it has ended.

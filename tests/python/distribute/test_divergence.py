@@ -226,10 +226,9 @@ def again():
         d.all_reduce(np.ones(100_000, np.float32))
 
 print("begins", flush=True)
-tell(*((f, gyre.constant(1.0)) if %r else (again,)))
+tell(*((f, gyre.constant(1.0)) if IN_LOOP else (again,)))
 tell(d.all_reduce, 1.0)  # from then on at once
-"""
-        % in_loop,
+""".replace("IN_LOOP", str(in_loop)),
         failure_timeout=_TIMEOUT,
         options=f"transport={transport!r}",
     )

@@ -18,7 +18,8 @@ _contexts = _Contexts()
 
 
 def replica() -> Any:
-    """The ReplicaContext of the replica that runs here; None outside of Strategy.run, and in what merge_call calls."""
+    """The ReplicaContext of the replica that runs here; None outside of Strategy.run, and in what
+    merge_call calls."""
     return _contexts.replica
 
 

@@ -299,8 +299,8 @@ class MultiWorkerMirroredStrategy(Strategy):
         del communication_options
         if cluster_resolver is not None:
             raise NotImplementedError(
-                "cluster_resolver: launchers are found by themselves (gyre.cluster.detect), TF_CONFIG "
-                "among them; gyre.cluster.init(rank=, size=, coordinator=) says it by hand"
+                "cluster_resolver: launchers are found by themselves (gyre.cluster.detect), "
+                "TF_CONFIG among them; gyre.cluster.init(rank=, size=, coordinator=) says it"
             )
         if ranks.size() == 1:
             ranks.init()
