@@ -307,7 +307,9 @@ void Exchange::OnContribution(int member, absl::StatusOr<Item> item) {
     const int64_t bytes = range.size() * element_bytes_;
     has_pieces = theirs.data().empty() && bytes > 0;
     if (!has_pieces && static_cast<int64_t>(theirs.data().size()) != bytes) {
-      taken = absl::DataLossError("a contribution of another size than it says");
+      taken = absl::DataLossError(
+          absl::StrCat(settings_.ways->names[static_cast<size_t>(members_[member])],
+                       " brings a contribution of another size than it says"));
     } else if (taken.ok() && !has_pieces && bytes > 0) {
       taken = CatchOutOfMemory(kThisCollective,
                                [&] { return TakeAll(member, theirs.data().data(), out); });

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import gyre
-from gyre import distribute
 from launch import run
 
 # A model whose sums are exact: integers, small enough for a float.
@@ -176,20 +175,20 @@ def _training():
 
 
 def test_replicas_of_one_process_have_the_weights_of_one(two_devices):
-    alone, _, losses = _training()(distribute.get_strategy())
-    mirrored, optimizer, others = _training()(distribute.MirroredStrategy())
+    alone, _, losses = _training()(gyre.distribute.get_strategy())
+    mirrored, optimizer, others = _training()(gyre.distribute.MirroredStrategy())
     assert mirrored.numpy().tolist() == alone.numpy().tolist()
     assert optimizer.iterations.numpy() == 8
     np.testing.assert_allclose(others, losses, rtol=1e-6)  # their sums are rounded
 
 
 def test_replicas_of_one_process_take_turns(two_devices):
-    strategy = distribute.MirroredStrategy()
+    strategy = gyre.distribute.MirroredStrategy()
     assert strategy.num_replicas_in_sync == 2
     seen = []
 
     def replica(x):
-        context = distribute.get_replica_context()
+        context = gyre.distribute.get_replica_context()
         i = context.replica_id_in_sync_group
         seen.append(("before", i))
         total = context.all_reduce("sum", x)
@@ -197,7 +196,7 @@ def test_replicas_of_one_process_take_turns(two_devices):
         return total, x * 2
 
     def both(x, y):
-        return strategy.run(replica, args=(distribute.DistributedValues((x, y)),))
+        return strategy.run(replica, args=(gyre.distribute.DistributedValues((x, y)),))
 
     for way in (both, gyre.function(both)):
         seen.clear()
@@ -209,10 +208,10 @@ def test_replicas_of_one_process_take_turns(two_devices):
 
 
 def test_an_error_of_one_replica_ends_all(two_devices):
-    strategy = distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
+    strategy = gyre.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"])
 
     def replica():
-        context = distribute.get_replica_context()
+        context = gyre.distribute.get_replica_context()
         if context.replica_id_in_sync_group == 1:
             raise KeyError("only here")
         return context.all_reduce("sum", gyre.constant(1.0))
@@ -221,7 +220,7 @@ def test_an_error_of_one_replica_ends_all(two_devices):
         strategy.run(replica)
 
     def uneven():
-        context = distribute.get_replica_context()
+        context = gyre.distribute.get_replica_context()
         if context.replica_id_in_sync_group == 0:
             return context.all_reduce("sum", gyre.constant(1.0))
         return gyre.constant(1.0)
@@ -232,21 +231,21 @@ def test_an_error_of_one_replica_ends_all(two_devices):
 
 def test_what_is_refused():
     with pytest.raises(NotImplementedError, match=r"gyre\.cluster\.detect"):
-        distribute.MultiWorkerMirroredStrategy(cluster_resolver=object())
+        gyre.distribute.MultiWorkerMirroredStrategy(cluster_resolver=object())
     with pytest.raises(ValueError, match="needs a device"):
-        distribute.MirroredStrategy([])
+        gyre.distribute.MirroredStrategy([])
     with pytest.raises(ValueError, match=r"ReduceOp\.SUM or ReduceOp\.MEAN, not 'max'"):
-        distribute.get_strategy().reduce("max", 1.0)
+        gyre.distribute.get_strategy().reduce("max", 1.0)
     with pytest.raises(ValueError, match="is not divisible"):
-        distribute.InputContext(num_replicas_in_sync=3).get_per_replica_batch_size(4)
+        gyre.distribute.InputContext(num_replicas_in_sync=3).get_per_replica_batch_size(4)
 
 
 def test_one_replica_is_the_program_itself():
     for strategy in (
-        distribute.Strategy(),
-        distribute.OneDeviceStrategy("/cpu:0"),
-        distribute.MirroredStrategy(),
-        distribute.MultiWorkerMirroredStrategy(),
+        gyre.distribute.Strategy(),
+        gyre.distribute.OneDeviceStrategy("/cpu:0"),
+        gyre.distribute.MirroredStrategy(),
+        gyre.distribute.MultiWorkerMirroredStrategy(),
     ):
         assert strategy.num_replicas_in_sync == 1
         with strategy.scope():
@@ -255,4 +254,4 @@ def test_one_replica_is_the_program_itself():
         assert strategy.reduce("SUM", gyre.constant([1.0, 2.0]), axis=0).numpy() == 3
         data = gyre.data.Dataset.range(2)
         assert strategy.experimental_distribute_dataset(data) is data
-    assert distribute.get_replica_context().all_reduce("mean", 2.0).numpy() == 2
+    assert gyre.distribute.get_replica_context().all_reduce("mean", 2.0).numpy() == 2
