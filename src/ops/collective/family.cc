@@ -6,6 +6,7 @@ namespace gyre {
   X(CollectiveAllToAllV2)      \
   X(CollectiveBarrier)         \
   X(CollectiveBroadcast)       \
+  X(CollectiveCommunicator)    \
   X(CollectiveGatherV2)        \
   X(CollectiveReduceScatterV2) \
   X(CollectiveReduceV2)

@@ -178,6 +178,44 @@ def test_sessions_of_older_programs():
     )
 
 
+def test_groups_of_some_ranks_and_broadcasts_of_older_programs():
+    run(
+        4,
+        """
+        raw = gyre.raw_ops
+        communicator = raw.CollectiveInitializeCommunicator(
+            group_key=9, rank=rank, group_size=4
+        )
+        pairs = [[0, 2], [3, 1]]
+
+        @gyre.function
+        def f(x):
+            for _ in gyre.range(3):
+                x = raw.CollectiveReduceV3(
+                    input=x, communicator=communicator, group_assignment=pairs, reduction="Add"
+                )
+            return raw.CollectiveAllToAllV3(
+                input=x + rank, communicator=communicator, group_assignment=pairs
+            )
+
+        x = gyre.constant([1.0 + rank, 10.0 + rank])
+        total = {0: [4, 22], 2: [4, 22], 1: [6, 24], 3: [6, 24]}[rank]
+        total = 4 * np.float32(total)  # three times
+        first, second = {0: (0, 2), 2: (0, 2), 3: (3, 1), 1: (3, 1)}[rank]
+        column = {0: 0, 2: 1, 3: 0, 1: 1}[rank]
+        want = [total[column] + first, total[column] + second]
+        np.testing.assert_array_equal(f(x), want)
+
+        keys = dict(group_size=4, group_key=1, instance_key=5)
+        if rank == 2:
+            got = raw.CollectiveBcastSendV2(input=x, **keys)
+        else:
+            got = raw.CollectiveBcastRecvV2(shape=[2], T="float32", **keys)
+        np.testing.assert_array_equal(got, [3, 12])
+        """,
+    )
+
+
 def test_alone_everything_is_what_it_was():
     import gyre
     from gyre import distribute
