@@ -255,11 +255,14 @@ void Group::EndRun(const RunPtr& run, const absl::Status& outcome) {
     answer.mutable_whereabouts()->set_number(question.number);
     Tell(question.from, answer);
   }
-  if (run->step->HasDrained()) return mesh_.End(run->number);
+  const bool has_drained = run->step->HasDrained();
+  if (has_drained) mesh_.End(run->number);
   const std::lock_guard lock(mutex_);
-  draining_.push_back(run);
-  changed_.notify_all();
+  if (!has_drained) draining_.push_back(run);
+  if (HasToMove()) changed_.notify_all();
 }
+
+bool Group::HasToMove() { return underway_ > 0 || !draining_.empty() || mesh_.HasUnsent(); }
 
 // ---- Collectives
 
@@ -355,12 +358,12 @@ std::function<void()> Group::Mover() {
   return [this] {
     std::unique_lock lock(mutex_);
     while (!ends_) {
-      if (underway_ == 0 && draining_.empty()) {
+      if (!HasToMove()) {
         host_.Wait(lock, changed_, kForever);
         continue;
       }
       host_.Wait(lock, changed_, kPatienceNanos);
-      while (!ends_ && (underway_ > 0 || !draining_.empty()) && !mesh_.IsWaitedOn()) {
+      while (!ends_ && HasToMove() && !mesh_.IsWaitedOn()) {
         const uint64_t seen = mesh_.wakes();
         lock.unlock();
         mesh_.WaitMeanwhile(seen, kMoveNanos);
@@ -439,6 +442,8 @@ void Group::Tick() {
   EndForlorn();
   AnswerOverdue();
   AskAround();
+  const std::lock_guard lock(mutex_);
+  if (HasToMove()) changed_.notify_all();
 }
 
 void Group::EndOverdue() {

@@ -78,6 +78,7 @@ class Group final : public CollectiveGroup {
   std::shared_ptr<Exchange> StartIn(const RunPtr& run, KernelContext& ctx, Collective collective,
                                     Done done);
   absl::StatusOr<std::shared_ptr<const Routes>> CurrentRoutes();  // holds mutex_
+  bool HasToMove();                                               // holds mutex_
   void EndDrained();
   void EndOverdue();
   void AskAround();
