@@ -14,6 +14,7 @@ namespace gyre::cluster {
 namespace {
 
 constexpr absl::string_view kThisCollective = "a collective";
+constexpr size_t kMostName = 256;  // of a node's, for the others
 
 std::string PlaceOf(Collective::Kind kind, absl::string_view node, int64_t iteration) {
   std::string place = absl::StrCat("node ", node, " (", NameOf(kind), ")");
@@ -56,7 +57,7 @@ Exchange::Exchange(Settings settings, const KernelContext& ctx, Collective colle
       collective_(std::move(collective)),
       has_input_(collective_.input.has_value()),
       shape_(has_input_ ? collective_.input.shape() : collective_.shape),
-      node_(ctx.node().name),
+      node_(ctx.node().name.substr(0, kMostName)),
       tag_(ctx.tag()),
       alloc_(ctx.alloc()),
       budget_(RefPtr<MemoryBudget>::Share(ctx.env().budget)),

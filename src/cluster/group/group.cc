@@ -26,7 +26,7 @@ constexpr int64_t kMoveNanos = 20'000'000;
 // How often who waits outside of a run looks whether it is to stop.
 constexpr int64_t kLookNanos = 5'000'000;
 constexpr size_t kEndedKept = 1024;
-constexpr size_t kMostOutcomeText = 2000;
+constexpr size_t kMostText = 2000;  // of what others are told
 
 std::vector<std::string> NamesOf(const GroupSettings& settings) {
   std::vector<std::string> names;
@@ -79,7 +79,7 @@ struct Group::RunState {
     answer.set_run(number);
     answer.set_state(state);
     answer.set_activity(activity);
-    answer.set_place(place);
+    answer.set_place(place.substr(0, kMostText));
     return message;
   }
 };
@@ -246,7 +246,9 @@ void Group::EndRun(const RunPtr& run, const absl::Status& outcome) {
     run->probe = run->others = nullptr;
     questions.swap(run->questions);
     answer = run->AnswerTo({}, proto::Whereabouts::ENDED, "");
-    ToProto(outcome, answer.mutable_whereabouts()->mutable_outcome());
+    const absl::string_view text = outcome.message();
+    ToProto(absl::Status(outcome.code(), text.substr(0, kMostText)),
+            answer.mutable_whereabouts()->mutable_outcome());
   }
   if (run->cancellation != nullptr) run->cancellation->RemoveCallback(run->callback_id);
   if (!outcome.ok()) run->step->Abort(outcome);
@@ -254,6 +256,11 @@ void Group::EndRun(const RunPtr& run, const absl::Status& outcome) {
     if (question.from == settings_.rank) continue;
     answer.mutable_whereabouts()->set_number(question.number);
     Tell(question.from, answer);
+  }
+  // Why a run has failed, the others hear unasked: before this program ends, if it does so now.
+  answer.mutable_whereabouts()->set_number(0);
+  for (int rank = 0; !outcome.ok() && rank < size(); ++rank) {
+    if (rank != settings_.rank) Tell(rank, answer);
   }
   const bool has_drained = run->step->HasDrained();
   if (has_drained) mesh_.End(run->number);
@@ -586,7 +593,7 @@ void Group::OnInquiry(int from, const proto::Inquiry& inquiry) {
       const auto ended = ended_.find(inquiry.run());
       if (ended != ended_.end()) {
         const absl::string_view text = ended->second.message();
-        ToProto(absl::Status(ended->second.code(), text.substr(0, kMostOutcomeText)),
+        ToProto(absl::Status(ended->second.code(), text.substr(0, kMostText)),
                 answer.mutable_outcome());
       }
     }
@@ -636,7 +643,8 @@ void Group::OnWhereabouts(int from, const proto::Whereabouts& answer) {
     const auto it = runs_.find(answer.run());
     if (it == runs_.end()) return;
     RunState& run = *it->second;
-    if (!run.survey.Note(from, answer, host_.clock().NowNanos())) return;
+    const bool is_unasked = answer.number() == 0 && answer.state() == proto::Whereabouts::ENDED;
+    if (!is_unasked && !run.survey.Note(from, answer, host_.clock().NowNanos())) return;
     const bool is_stalled = run.survey.stalled_nanos() >= settings_.failure_nanos / 2;
     if (answer.state() != proto::Whereabouts::ENDED && !is_stalled) return;
     failed = run.underway;

@@ -1,5 +1,7 @@
 #include "ops/collective/group.h"
 
+#include <unistd.h>
+
 #include <mutex>
 #include <utility>
 
@@ -13,6 +15,7 @@ namespace {
 struct ThisProcess {
   std::mutex mutex;
   std::shared_ptr<CollectiveGroup> group;  // guarded by mutex
+  pid_t pid = 0;                           // whose it is: a child that is forked has none
   static ThisProcess& Get() {
     static auto* const process = new ThisProcess;
     return *process;
@@ -80,7 +83,7 @@ std::shared_ptr<CollectiveGroup> TheCollectiveGroup() {
   ThisProcess& process = ThisProcess::Get();
   const NoFork no_fork;
   const std::lock_guard lock(process.mutex);
-  return process.group;
+  return process.group != nullptr && process.pid == getpid() ? process.group : nullptr;
 }
 
 void SetCollectiveGroup(std::shared_ptr<CollectiveGroup> group) {
@@ -88,6 +91,9 @@ void SetCollectiveGroup(std::shared_ptr<CollectiveGroup> group) {
   const NoFork no_fork;
   const std::lock_guard lock(process.mutex);
   process.group.swap(group);
+  // The threads of a parent's are not here: it can only be forgotten.
+  if (std::exchange(process.pid, getpid()) != getpid() && group != nullptr)
+    new std::shared_ptr<CollectiveGroup>(std::move(group));
 }
 
 bool IsCollective(absl::string_view op_name) {

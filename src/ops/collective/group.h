@@ -83,7 +83,8 @@ class GYRE_EXPORT CollectiveGroup {
   virtual void Start(KernelContext& ctx, Collective collective, Done done) = 0;
 };
 
-// The group that this process belongs to; null: it is alone. Any thread.
+// The group that this process belongs to; null: it is alone, as a child that a rank forks is. Any
+// thread.
 GYRE_EXPORT std::shared_ptr<CollectiveGroup> TheCollectiveGroup();
 GYRE_EXPORT void SetCollectiveGroup(std::shared_ptr<CollectiveGroup> group);
 

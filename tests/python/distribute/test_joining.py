@@ -92,3 +92,18 @@ def test_twice_is_an_error():
             raise AssertionError("it joined twice")
         """,
     )
+
+
+def test_a_child_that_a_rank_forks_is_alone():
+    run(
+        2,
+        """
+        child = os.fork()
+        if child == 0:
+            assert (gyre.cluster.rank(), gyre.cluster.size()) == (0, 1)
+            assert d.all_reduce(5.0).numpy() == 5
+            sys.exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert d.all_reduce(1.0).numpy() == 2
+        """,
+    )

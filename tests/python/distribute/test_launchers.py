@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from launch import free_port
 
 _PROGRAM = """
