@@ -399,6 +399,30 @@ class Worker:
     address: str  # "127.0.0.1:4001": with the port that it is
     def close(self) -> None: ...
 
+def join_group(
+    rank: int,
+    size: int,
+    coordinator: str,
+    *,
+    token: str = "",
+    launch: str = "",
+    transport: str = "auto",
+    join_timeout_ms: int = 300000,
+    failure_timeout_ms: int = 5000,
+    spin_us: int = -1,
+) -> None:
+    """Becomes a rank of a group (src/cluster/group/join.h), once all are there."""
+
+def leave_group() -> None:
+    """Ends what this process is in its group."""
+
+def rank_and_size() -> tuple[int, int]:
+    """This process's rank, and of how many: (0, 1) if alone."""
+
+def detect_cluster_env() -> tuple[str, int, int, str, str, int, int]:
+    """The fields of a ClusterEnv (src/cluster/env/cluster_env.h), as this process's environment
+    has them."""
+
 class SessionState:
     """Variables and queues of executables that are prepared with it: in this process, or on
     workers. soft_placement: requests for devices that are not there are dropped; None: as set for

@@ -33,9 +33,26 @@ constexpr Tables MakeTables() {
 
 constexpr Tables kTables = MakeTables();
 
+#ifdef __x86_64__
+[[gnu::target("sse4.2")]] uint32_t ByInstruction(const unsigned char* bytes, size_t size,
+                                                 uint32_t crc) {
+  uint64_t wide = crc;
+  for (; size >= 8; size -= 8, bytes += 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes, 8);
+    wide = __builtin_ia32_crc32di(wide, word);
+  }
+  crc = static_cast<uint32_t>(wide);
+  for (; size > 0; --size, ++bytes) crc = __builtin_ia32_crc32qi(crc, *bytes);
+  return crc;
+}
+
+const bool kHasInstruction = __builtin_cpu_supports("sse4.2") != 0;
+#endif
+
 }  // namespace
 
-uint32_t Crc32c(const void* data, size_t size, uint32_t before) {
+uint32_t Crc32cByTables(const void* data, size_t size, uint32_t before) {
   const auto* bytes = static_cast<const unsigned char*>(data);
   uint32_t crc = ~before;
   for (; size >= 8; size -= 8, bytes += 8) {
@@ -47,6 +64,14 @@ uint32_t Crc32c(const void* data, size_t size, uint32_t before) {
   }
   for (; size > 0; --size, ++bytes) crc = (crc >> 8) ^ kTables[0][(crc ^ *bytes) & 0xffu];
   return ~crc;
+}
+
+uint32_t Crc32c(const void* data, size_t size, uint32_t before) {
+#ifdef __x86_64__
+  if (kHasInstruction)
+    return ~ByInstruction(static_cast<const unsigned char*>(data), size, ~before);
+#endif
+  return Crc32cByTables(data, size, before);
 }
 
 }  // namespace gyre

@@ -12,5 +12,7 @@ namespace gyre {
 
 // The checksum of `size` bytes that follow bytes whose checksum is `before` (0: nothing).
 GYRE_INTERNAL_EXPORT uint32_t Crc32c(const void* data, size_t size, uint32_t before = 0);
+// The same, as processors compute it that have no instruction for it.
+uint32_t Crc32cByTables(const void* data, size_t size, uint32_t before = 0);
 
 }  // namespace gyre

@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kEndedKept = size_t{1} << 14;
 constexpr int64_t kPingNanos = 1'000'000'000;
-// Steps of which something came, but that never began here.
-constexpr int64_t kUnbegunNanos = 60'000'000'000;
 
 absl::Status LostError(absl::string_view name, const absl::Status& why) {
   return absl::UnavailableError(absl::StrCat(name, " is gone: ", why.message()));
@@ -115,7 +113,8 @@ void Mesh::Lose(const PeerPtr& peer, const absl::Status& why) {
     if (was_known) {
       peers_.erase(peer->incarnation.load(std::memory_order_relaxed));
       for (const auto& [id, step] : steps_) {
-        if (step->Uses(*peer)) steps.push_back(step);
+        if (step->Uses(*peer) && !peer->leaves.load(std::memory_order_relaxed))
+          steps.push_back(step);
       }
     }
   }
@@ -388,7 +387,16 @@ void Mesh::PollChannels() {
 
 void Mesh::Poll() { PollChannels(); }
 
-void Mesh::Wait(uint64_t seen, int64_t nanos) { WaitAs(false, seen, nanos); }
+bool Mesh::HasUnsent() {
+  const auto all = Everybody();
+  return absl::c_any_of(*all, [](const PeerPtr& peer) { return peer->channel.HasWaiting(); });
+}
+
+void Mesh::Wait(uint64_t seen, int64_t nanos) {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  WaitAs(false, seen, nanos);
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+}
 void Mesh::WaitMeanwhile(uint64_t seen, int64_t nanos) { WaitAs(true, seen, nanos); }
 
 void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
@@ -464,7 +472,7 @@ void Mesh::Tick() {
       if (expected.dials && !peers_.contains(incarnation)) missing.push_back(incarnation);
     }
     for (const auto& [id, step] : steps_) {
-      if (step->routes_ == nullptr && now - step->made_nanos_ > kUnbegunNanos)
+      if (step->routes_ == nullptr && now - step->made_nanos_ > options_.unbegun_nanos)
         unbegun.push_back(id);
     }
   }

@@ -40,6 +40,8 @@ class Mesh final : public Outbox {
     // Who call and have not said who they are: beyond so many, the one that called first is hung up
     // on. Each may take failure_nanos.
     int most_callers = 128;
+    // What comes for a step that has not begun here by then is dropped, and the step with it.
+    int64_t unbegun_nanos = 60'000'000'000;
   };
   // Called on whatever thread polls, or ticks.
   struct Callbacks {
@@ -77,12 +79,16 @@ class Mesh final : public Outbox {
   void set_spin_nanos(int64_t nanos) { spin_nanos_.store(nanos, std::memory_order_relaxed); }
 
   void Poll() override;
+  // Some channel has no room for what is to be sent on it.
+  bool HasUnsent();
   int64_t spin_nanos() const override { return spin_nanos_.load(std::memory_order_relaxed); }
   uint64_t wakes() const override { return wakes_.load(std::memory_order_seq_cst); }
   void Wait(uint64_t seen, int64_t nanos) override;
   void Wake() override;
   // As Wait, but whoever calls that takes its place.
   void WaitMeanwhile(uint64_t seen, int64_t nanos);
+  // Somebody is in Wait.
+  bool IsWaitedOn() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
  private:
   friend class StepRendezvous;
@@ -125,7 +131,8 @@ class Mesh final : public Outbox {
   std::atomic<int64_t> spin_nanos_;
   std::atomic<uint64_t> wakes_{0};
   std::atomic<bool> sleeps_{false};
-  std::mutex accept_mutex_;  // held by who accepts
+  std::atomic<int> waiting_{0};  // who are in Wait
+  std::mutex accept_mutex_;      // held by who accepts
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

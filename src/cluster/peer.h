@@ -21,6 +21,8 @@ struct Peer {
   std::atomic<uint64_t> incarnation{0};
   // It has said hello, and is not lost. Set once `name` is there.
   std::atomic<bool> is_known{false};
+  // Its program ends, and nobody waits for it: steps that it takes part in go on without it.
+  std::atomic<bool> leaves{false};
   std::string name;                     // for people: "worker 1 (127.0.0.1:4002)"
   std::atomic<int64_t> credit{0};       // bytes that may still be sent unasked
   std::atomic<int64_t> owed{0};         // bytes read whose credit has not been given back

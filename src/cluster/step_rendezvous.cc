@@ -311,6 +311,11 @@ bool StepRendezvous::HasLeft() const {
   });
 }
 
+bool StepRendezvous::HasDrained() {
+  const std::lock_guard lock(mutex_);
+  return !status_.ok() || offers_.empty();
+}
+
 absl::Status StepRendezvous::Drain() {
   mesh_.Flush();
   while (true) {

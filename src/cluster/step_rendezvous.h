@@ -41,6 +41,9 @@ class StepRendezvous final : public Rendezvous {
   // Nothing more will be sent. Waits until the others have taken what stays here until they ask for
   // it, and what has not left yet. The step's error, if it is aborted.
   absl::Status Drain();
+  // Others have taken what stayed here until they asked for it, or nobody wants it any more: the
+  // step is aborted.
+  bool HasDrained();
 
  private:
   friend class Mesh;

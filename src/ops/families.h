@@ -7,6 +7,7 @@
   X(Control) /* Switch … NextIteration, If, Case, While, calls, arguments, constants, placeholders \
               */                                                                                     \
   X(Transfer)  /* _Send, _Recv */                                                                    \
+  X(Ranks)     /* collectives */                                                                     \
   X(Math)      /* elementwise */                                                                     \
   X(Array)     /* shapes, slices, joins, gathers */                                                  \
   X(Reduction) /* sums, arg max, segments, running sums */                                           \

@@ -16,6 +16,7 @@ NB_MODULE(_gyre, m) {
   BindTapes(m);
   BindGraphs(m);
   BindClusters(m);
+  BindRanks(m);
   BindExecutables(m);
   BindNodes(m);
   BindControlFlow(m);

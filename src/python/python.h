@@ -96,5 +96,6 @@ void BindModels(nb::module_& m);
 void BindOnnx(nb::module_& m);
 void BindFiles(nb::module_& m);
 void BindClusters(nb::module_& m);
+void BindRanks(nb::module_& m);
 
 }  // namespace gyre::python

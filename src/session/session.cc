@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_join.h"
+#include "analysis/collectives.h"
 #include "base/env.h"
 #include "base/fork.h"
 #include "base/hash_map.h"
@@ -16,6 +17,7 @@
 #include "devices/device_set.h"
 #include "exec/engine.h"
 #include "ir/verifier.h"
+#include "ops/collective/group.h"
 #include "ops/registry.h"
 #include "session/check_options.h"
 #include "session/form.h"
@@ -107,6 +109,7 @@ struct Prepared {
   std::vector<std::string> feed_names;
   std::vector<DType> feed_types;  // what each takes; kInvalid: anything
   std::unique_ptr<Executable> executable;
+  bool meets_ranks = false;  // it holds collectives
 };
 
 // What is fed, numbers written in C++ as elements of the types that are wanted.
@@ -220,6 +223,9 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.place.spread_seed = options.testing.spread_seed;
   return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
     GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
+    // On a cluster, kernels run elsewhere.
+    result->meets_ranks =
+        options.cluster == nullptr && HoldsCollectives(*staged.program, staged.signature);
     GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
                                                               staged.signature, engine_options));
     return std::shared_ptr<const Prepared>(std::move(result));
@@ -309,11 +315,19 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
   env.sandbox = run_options.sandbox;
   env.print = options.print ? options.print : PrintToStandardStreams;
   RunTotals elsewhere;
-  absl::StatusOr<std::vector<Tensor>> results =
-      prep.executable->Run(feeds, env,
-                           {.observer = run_options.observer,
-                            .progress = run_options.progress,
-                            .elsewhere = &elsewhere});
+  RunHooks hooks = {
+      .observer = run_options.observer, .progress = run_options.progress, .elsewhere = &elsewhere};
+  const std::shared_ptr<CollectiveGroup> group = prep.meets_ranks ? TheCollectiveGroup() : nullptr;
+  std::unique_ptr<CollectiveRun> part;  // in the group
+  if (group != nullptr) {
+    absl::StatusOr<std::unique_ptr<CollectiveRun>> begun = group->Begin(env, hooks.progress);
+    if (!begun.ok()) return limits.Ended(begun.status());
+    part = *std::move(begun);
+    env.rendezvous = part->rendezvous();
+    hooks.progress = part->probe();
+  }
+  absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(feeds, env, hooks);
+  if (part != nullptr) part->End(results.status());
   // What is ready behind the deadline comes too late, though nobody has looked at the clock.
   if (results.ok() && !cancellation->IsCancelled()) {
     if (absl::Status late = cancellation->Poll(); !late.ok()) results = std::move(late);

@@ -28,5 +28,12 @@ TEST(Crc32c, GoesOnWhereItStopped) {
     EXPECT_EQ(Crc32c(text.data() + n, text.size() - n, Crc32c(text.data(), n)), Of(text)) << n;
 }
 
+TEST(Crc32c, IsTheSameWithAndWithoutAnInstructionForIt) {
+  std::string text(300, '\0');
+  std::iota(text.begin(), text.end(), '\7');
+  for (size_t n = 0; n <= text.size(); ++n)
+    EXPECT_EQ(Crc32c(text.data(), n, 77), Crc32cByTables(text.data(), n, 77)) << n;
+}
+
 }  // namespace
 }  // namespace gyre

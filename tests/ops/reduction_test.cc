@@ -333,16 +333,5 @@ TEST(ReductionShapes, FollowTheAxes) {
   EXPECT_FALSE(RuleOutput("Sum", {x, Axes({0})}, {PartialShape::Unknown(), axes}).has_rank());
 }
 
-TEST(CollectiveReduce, OfOneMemberIsTheIdentity) {
-  const AttrMap attrs = Attrs({{"merge_op", std::string("Add")}, {"final_op", std::string("Div")}});
-  const auto call = [&](int32_t group_size) {
-    return std::vector<Tensor>{Tensor::Vector<float>({1, 2}), Tensor::Scalar(group_size),
-                               Tensor::Scalar(int32_t{7}), Tensor::Scalar(int32_t{8})};
-  };
-  EXPECT_EQ(Values<float>(Eval("CollectiveReduceV2", call(1), attrs)), (std::vector<float>{1, 2}));
-  EXPECT_TRUE(absl::IsUnimplemented(EvalError("CollectiveReduceV2", call(2), attrs)));
-  EXPECT_TRUE(absl::IsInvalidArgument(EvalError("CollectiveReduceV2", call(0), attrs)));
-}
-
 }  // namespace
 }  // namespace gyre::test

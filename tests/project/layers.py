@@ -104,6 +104,7 @@ PYTHON_ROWS = [
     ("lookup",),
     ("checkpoints", "composed", "function", "image"),
     ("data", "raw", "show"),
+    ("distribute",),
     ("compat", "onnx", "saved_model", "setup"),
 ]
 # What programs use and nothing else: not even the public modules import it (the table of names does

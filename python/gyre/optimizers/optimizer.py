@@ -6,6 +6,7 @@ from typing import Any
 from gyre import _gyre
 from gyre._impl.autodiff.tape import GradientTape
 from gyre._impl.convert import call, convert_to_tensor
+from gyre._impl.distribute import context
 from gyre._impl.tracing import late_values
 from gyre._impl.tracing.user_code import user_code
 from gyre._impl.variable import Variable
@@ -141,7 +142,8 @@ class Optimizer:
 
     def apply_gradients(self, grads_and_vars, name: str | None = None) -> Variable:
         """A step with pairs (gradient, variable); pairs with None are passed over. Gradients may be
-        IndexedSlices. Returns `iterations`, after the step.
+        IndexedSlices. In a replica of a strategy, the step is one with the sums of all replicas'
+        gradients. Returns `iterations`, after the step.
 
         ValueError: no gradient at all, a variable twice, a gradient of another dtype. TypeError:
         no pairs.
@@ -159,6 +161,13 @@ class Optimizer:
                     f"not {variable.dtype.name}."
                 )
             self._rule.check(variable._name, variable.dtype)
+        replica = context.replica()
+        if replica is None or replica.num_replicas_in_sync == 1:
+            return self._apply(pairs)
+        return replica.apply_gradients(pairs, self._apply)
+
+    def _apply(self, pairs: list) -> Variable:
+        """A step with sound pairs."""
         self.build(v for _, v in pairs)
         kinds = list(dict.fromkeys(v.dtype for _, v in pairs))
         numbers = self._rule.numbers(self.iterations, self._current_rate(), kinds)

@@ -4,7 +4,6 @@ namespace gyre {
 
 #define REDUCTION_OPS(X) \
   X(ArgExtrema)          \
-  X(CollectiveReduceV2)  \
   X(Cumulative)          \
   X(Extrema) X(LogicalReductions) X(Prod) X(Segments) X(SparseAdd) X(Sum) X(UnsortedSegments)
 

@@ -1,0 +1,1 @@
+"""gyre.distribute: collectives of ranks, and strategies that stand on them."""

@@ -1,0 +1,37 @@
+// Joining a group: each rank calls the coordinator, which is rank 0, and hears of all others once
+// they are there.
+//
+// Whoever calls shows the token first, as clients of workers do (gate/knock.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/internal_export.h"
+#include "gyre/core/options.h"
+#include "ops/collective/group.h"
+
+namespace gyre::cluster {
+
+struct JoinOptions {
+  int rank = 0;
+  int size = 1;
+  std::string coordinator;  // "HOST:PORT", where rank 0 listens until all are there
+  std::string token;        // which all ranks know; empty: on loopback alone
+  std::string launch;       // who gives another belongs to another launch of the program
+  Transport transport = Transport::kAuto;
+  int64_t join_timeout_ms = 300'000;  // when all must be there
+  int64_t failure_timeout_ms = 5'000;
+  int64_t spin_us = -1;  // how long who waits polls before it sleeps; -1: as the machine allows
+};
+
+// The group, which ends with its last user: on the others this rank is gone then. INVALID_ARGUMENT
+// for options that make no sense, PERMISSION_DENIED without a token where others than this machine
+// could join, UNAVAILABLE or DEADLINE_EXCEEDED, with the ranks that are missing, where not all
+// come.
+GYRE_INTERNAL_EXPORT absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(
+    const JoinOptions& options);
+
+}  // namespace gyre::cluster

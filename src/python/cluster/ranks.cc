@@ -1,0 +1,65 @@
+// Groups of ranks, for Python. All with the GIL.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cluster/env/cluster_env.h"
+#include "cluster/group/join.h"
+#include "ops/collective/group.h"
+#include "python/python.h"
+
+namespace gyre::python {
+namespace {
+
+void Join(int rank, int size, nb::handle coordinator, nb::handle token, nb::handle launch,
+          nb::handle transport, int64_t join_timeout_ms, int64_t failure_timeout_ms,
+          int64_t spin_us) {
+  cluster::JoinOptions options;
+  options.rank = rank;
+  options.size = size;
+  options.coordinator = std::string(TextOf(coordinator, "a coordinator"));
+  options.token = std::string(TextOf(token, "a token"));
+  options.launch = std::string(TextOf(launch, "a launch"));
+  options.transport = ValueOf(ParseTransport(TextOf(transport, "a transport")));
+  options.join_timeout_ms = join_timeout_ms;
+  options.failure_timeout_ms = failure_timeout_ms;
+  options.spin_us = spin_us;
+  absl::StatusOr<std::shared_ptr<CollectiveGroup>> group = absl::UnknownError("not joined");
+  {
+    const nb::gil_scoped_release release;
+    group = cluster::JoinGroup(options);
+    if (group.ok()) SetCollectiveGroup(*group);
+  }
+  ValueOf(std::move(group));
+}
+
+// Others may still take what this rank has sent: without the GIL.
+void Leave() {
+  const nb::gil_scoped_release release;
+  SetCollectiveGroup(nullptr);
+}
+
+nb::tuple RankAndSize() {
+  const std::shared_ptr<CollectiveGroup> group = TheCollectiveGroup();
+  return group == nullptr ? nb::make_tuple(0, 1) : nb::make_tuple(group->rank(), group->size());
+}
+
+nb::tuple Detect() {
+  const cluster::ClusterEnv env = ValueOf(cluster::DetectClusterEnv(cluster::ProcessEnvironment()));
+  return nb::make_tuple(ToStr(env.launcher), env.rank, env.size, ToStr(env.coordinator),
+                        ToStr(env.incarnation), env.local_rank, env.local_size);
+}
+
+}  // namespace
+
+void BindRanks(nb::module_& m) {
+  m.def("join_group", &Join, nb::arg("rank"), nb::arg("size"), nb::arg("coordinator"),
+        nb::kw_only(), nb::arg("token") = "", nb::arg("launch") = "", nb::arg("transport") = "auto",
+        nb::arg("join_timeout_ms") = 300'000, nb::arg("failure_timeout_ms") = 5'000,
+        nb::arg("spin_us") = -1, "Becomes a rank of a group, once all are there.");
+  m.def("leave_group", &Leave, "Ends what this process is in its group.");
+  m.def("rank_and_size", &RankAndSize, "This process's rank, and of how many: (0, 1) if alone.");
+  m.def("detect_cluster_env", &Detect, "The fields of a ClusterEnv.");
+}
+
+}  // namespace gyre::python
