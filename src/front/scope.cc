@@ -133,6 +133,11 @@ void Scope::RefineShape(Endpoint e, const PartialShape& shape, const std::source
 
 void Scope::NoteValue(Endpoint e, const Tensor& value) {
   ValueInfo info = infos_[e.node][e.slot];
+  const Node& node = function().node(e.node);
+  if (value.dtype() != node.signature.outputs[e.slot].dtype || !info.shape.Allows(value.shape()))
+    ThrowInvalid(absl::StrCat("'", node.name, "' cannot be a ", DTypeName(value.dtype()),
+                              " of shape ", value.shape().ToString()),
+                 std::source_location());
   info.constant = value;
   infos_[e.node][e.slot] = Normalized(std::move(info));
 }

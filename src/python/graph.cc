@@ -401,8 +401,11 @@ void BindGraphs(nb::module_& m) {
   m.def(
       "note_value",
       [](nb::handle tensor, nb::handle value) {
-        const Value& noted = RequireTensor(tensor, "what is noted").symbolic;
-        noted.scope()->NoteValue({noted.node(), noted.slot()}, RequireEager(value, "the value"));
+        const PyTensor& noted = RequireTensor(tensor, "what is noted");
+        if (!noted.is_symbolic()) ThrowTypeError("what is noted must be a symbolic tensor");
+        const Value& symbolic = noted.symbolic;
+        symbolic.scope()->NoteValue({symbolic.node(), symbolic.slot()},
+                                    RequireEager(value, "the value"));
       },
       nb::arg("tensor"), nb::arg("value"), "A symbolic tensor always has this value.");
   m.def(
