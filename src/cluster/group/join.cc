@@ -359,12 +359,15 @@ absl::Status Check(const JoinOptions& options) {
 }
 
 }  // namespace
+}  // namespace gyre::cluster
 
-absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const JoinOptions& options) {
-  GYRE_RETURN_IF_ERROR(Check(options));
-  const auto rank = std::make_shared<Rank>();
+namespace gyre {
+
+absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const cluster::JoinOptions& options) {
+  GYRE_RETURN_IF_ERROR(cluster::Check(options));
+  const auto rank = std::make_shared<cluster::Rank>();
   GYRE_RETURN_IF_ERROR(rank->Join(options));
   return std::shared_ptr<CollectiveGroup>(rank, rank->group());
 }
 
-}  // namespace gyre::cluster
+}  // namespace gyre
