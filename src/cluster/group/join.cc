@@ -317,7 +317,9 @@ class Rank {
     group_ = std::make_unique<Group>(*host_, settings);
     ticks_ = host_->Every(kTickNanos, [this] { group_->Tick(); });
     mover_ = StartThread(group_->Mover());
-    return group_->Connect(std::max(deadline, SystemClock().NowNanos() + settings.failure_nanos));
+    const int64_t latest = std::max(deadline, SystemClock().NowNanos() + settings.failure_nanos);
+    GYRE_RETURN_IF_ERROR(group_->Connect(latest));
+    return group_->Meet(latest);
   }
   Group* group() { return group_.get(); }
 
