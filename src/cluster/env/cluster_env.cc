@@ -10,14 +10,6 @@
 
 namespace gyre::cluster {
 
-Environment ProcessEnvironment() {
-  return [](absl::string_view name) -> std::optional<std::string> {
-    const char* const value = std::getenv(std::string(name).c_str());
-    if (value == nullptr) return std::nullopt;
-    return std::string(value);
-  };
-}
-
 absl::StatusOr<int> NumberOf(const Environment& env, absl::string_view name) {
   const std::optional<std::string> text = env(name);
   if (!text) return absl::FailedPreconditionError(absl::StrCat("the environment lacks ", name));
@@ -44,15 +36,27 @@ std::string AddressOf(absl::string_view host, int port) {
   return is_v6 ? absl::StrCat("[", host, "]:", port) : absl::StrCat(host, ":", port);
 }
 
-absl::StatusOr<ClusterEnv> DetectClusterEnv(const Environment& env) {
-  constexpr std::array<Launcher, 5> kLaunchers = {
-      FromHostList,  // what the user says comes first
-      FromTorchrun,  // may itself have been started by Slurm or Kubernetes
-      FromMpi,       // likewise
-      FromSlurm,    FromKubernetes,
+}  // namespace gyre::cluster
+
+namespace gyre {
+
+absl::StatusOr<cluster::ClusterEnv> DetectClusterEnv() {
+  return DetectClusterEnv([](absl::string_view name) -> std::optional<std::string> {
+    const char* const value = std::getenv(std::string(name).c_str());
+    if (value == nullptr) return std::nullopt;
+    return std::string(value);
+  });
+}
+
+absl::StatusOr<cluster::ClusterEnv> DetectClusterEnv(const cluster::Environment& env) {
+  constexpr std::array<cluster::Launcher, 5> kLaunchers = {
+      cluster::FromHostList,  // what the user says comes first
+      cluster::FromTorchrun,  // may itself have been started by Slurm or Kubernetes
+      cluster::FromMpi,       // likewise
+      cluster::FromSlurm,    cluster::FromKubernetes,
   };
-  for (const Launcher launcher : kLaunchers) {
-    GYRE_ASSIGN_OR_RETURN(std::optional<ClusterEnv> found, launcher(env));
+  for (const cluster::Launcher launcher : kLaunchers) {
+    GYRE_ASSIGN_OR_RETURN(std::optional<cluster::ClusterEnv> found, launcher(env));
     if (!found) continue;
     if (const auto coordinator = env("GYRE_COORDINATOR")) found->coordinator = *coordinator;
     if (found->size < 1 || found->rank < 0 || found->rank >= found->size) {
@@ -67,9 +71,9 @@ absl::StatusOr<ClusterEnv> DetectClusterEnv(const Environment& env) {
     }
     return *std::move(found);
   }
-  ClusterEnv alone;
+  cluster::ClusterEnv alone;
   alone.launcher = "nobody";
   return alone;
 }
 
-}  // namespace gyre::cluster
+}  // namespace gyre

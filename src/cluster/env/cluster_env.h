@@ -28,7 +28,6 @@ struct ClusterEnv {
 
 // The value of a variable; none where it is not set.
 using Environment = std::function<std::optional<std::string>(absl::string_view name)>;
-GYRE_INTERNAL_EXPORT Environment ProcessEnvironment();
 
 // One launcher: none where this process is not of its making. INVALID_ARGUMENT or
 // FAILED_PRECONDITION, with the variable, where what it says makes no sense or is not enough.
@@ -38,10 +37,6 @@ absl::StatusOr<std::optional<ClusterEnv>> FromTorchrun(const Environment& env);
 absl::StatusOr<std::optional<ClusterEnv>> FromMpi(const Environment& env);
 absl::StatusOr<std::optional<ClusterEnv>> FromSlurm(const Environment& env);
 absl::StatusOr<std::optional<ClusterEnv>> FromKubernetes(const Environment& env);
-
-// The first that has made this process; alone if none has. GYRE_COORDINATOR, if it is set, is where
-// ranks meet, whatever the launcher says.
-GYRE_INTERNAL_EXPORT absl::StatusOr<ClusterEnv> DetectClusterEnv(const Environment& env);
 
 // ---- For launchers
 
@@ -54,3 +49,14 @@ int PortOf(absl::string_view job);
 std::string AddressOf(absl::string_view host, int port);
 
 }  // namespace gyre::cluster
+
+namespace gyre {
+
+// The first that has made this process; alone if none has. GYRE_COORDINATOR, if it is set, is where
+// ranks meet, whatever the launcher says.
+GYRE_INTERNAL_EXPORT absl::StatusOr<cluster::ClusterEnv> DetectClusterEnv(
+    const cluster::Environment& env);
+// As this process's environment has it.
+GYRE_INTERNAL_EXPORT absl::StatusOr<cluster::ClusterEnv> DetectClusterEnv();
+
+}  // namespace gyre

@@ -170,6 +170,19 @@ absl::Status Group::Connect(int64_t deadline_nanos) {
   return absl::OkStatus();
 }
 
+absl::Status Group::Meet(int64_t deadline_nanos) {
+  Cancellation cancellation(deadline_nanos, host_.clock());
+  RunEnv env;
+  env.cancellation = &cancellation;
+  Node node;
+  node.name = "joining";
+  KernelContext ctx(node, env, Tag(), {}, {});
+  absl::Status status;
+  Start(ctx, {.kind = Collective::Kind::kBarrier},
+        [&](const absl::StatusOr<Tensor>& result) { status = result.status(); });
+  return status;
+}
+
 // ---- Runs
 
 absl::Status Group::GoneError(int rank) const {

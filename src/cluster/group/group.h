@@ -54,6 +54,8 @@ class Group final : public CollectiveGroup {
   // Opens a channel to each other rank. UNAVAILABLE, with its name, if there is none by
   // `deadline_nanos`, as the host's clock has it.
   absl::Status Connect(int64_t deadline_nanos);
+  // Waits until all others are connected, too: who leaves at once is not missed then. Run 1 of all.
+  absl::Status Meet(int64_t deadline_nanos);
   // To be called several times a second.
   void Tick();
   // What moves values while runs compute. To be called once at most, and its result run on a thread

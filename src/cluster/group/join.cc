@@ -317,7 +317,9 @@ class Rank {
     group_ = std::make_unique<Group>(*host_, settings);
     ticks_ = host_->Every(kTickNanos, [this] { group_->Tick(); });
     mover_ = StartThread(group_->Mover());
-    return group_->Connect(std::max(deadline, SystemClock().NowNanos() + settings.failure_nanos));
+    const int64_t latest = std::max(deadline, SystemClock().NowNanos() + settings.failure_nanos);
+    GYRE_RETURN_IF_ERROR(group_->Connect(latest));
+    return group_->Meet(latest);
   }
   Group* group() { return group_.get(); }
 
@@ -359,12 +361,15 @@ absl::Status Check(const JoinOptions& options) {
 }
 
 }  // namespace
+}  // namespace gyre::cluster
 
-absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const JoinOptions& options) {
-  GYRE_RETURN_IF_ERROR(Check(options));
-  const auto rank = std::make_shared<Rank>();
+namespace gyre {
+
+absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const cluster::JoinOptions& options) {
+  GYRE_RETURN_IF_ERROR(cluster::Check(options));
+  const auto rank = std::make_shared<cluster::Rank>();
   GYRE_RETURN_IF_ERROR(rank->Join(options));
   return std::shared_ptr<CollectiveGroup>(rank, rank->group());
 }
 
-}  // namespace gyre::cluster
+}  // namespace gyre

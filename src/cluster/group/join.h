@@ -27,11 +27,15 @@ struct JoinOptions {
   int64_t spin_us = -1;  // how long who waits polls before it sleeps; -1: as the machine allows
 };
 
+}  // namespace gyre::cluster
+
+namespace gyre {
+
 // The group, which ends with its last user: on the others this rank is gone then. INVALID_ARGUMENT
 // for options that make no sense, PERMISSION_DENIED without a token where others than this machine
 // could join, UNAVAILABLE or DEADLINE_EXCEEDED, with the ranks that are missing, where not all
 // come.
 GYRE_INTERNAL_EXPORT absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(
-    const JoinOptions& options);
+    const cluster::JoinOptions& options);
 
-}  // namespace gyre::cluster
+}  // namespace gyre

@@ -27,7 +27,7 @@ void Join(int rank, int size, nb::handle coordinator, nb::handle token, nb::hand
   absl::StatusOr<std::shared_ptr<CollectiveGroup>> group = absl::UnknownError("not joined");
   {
     const nb::gil_scoped_release release;
-    group = cluster::JoinGroup(options);
+    group = JoinGroup(options);
     if (group.ok()) SetCollectiveGroup(*group);
   }
   ValueOf(std::move(group));
@@ -45,7 +45,7 @@ nb::tuple RankAndSize() {
 }
 
 nb::tuple Detect() {
-  const cluster::ClusterEnv env = ValueOf(cluster::DetectClusterEnv(cluster::ProcessEnvironment()));
+  const cluster::ClusterEnv env = ValueOf(DetectClusterEnv());
   return nb::make_tuple(ToStr(env.launcher), env.rank, env.size, ToStr(env.coordinator),
                         ToStr(env.incarnation), env.local_rank, env.local_size);
 }

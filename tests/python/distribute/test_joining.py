@@ -80,6 +80,17 @@ def test_again_after_leaving():
     assert out == ["joined\n"] * 2
 
 
+def test_who_leaves_at_once_has_been_met():
+    run(
+        2,
+        f"""
+        for _ in range(30):
+            gyre.cluster.leave()
+            gyre.cluster.init(coordinator="127.0.0.1:{free_port()}", join_timeout=20.0)
+        """,
+    )
+
+
 def test_twice_is_an_error():
     run(
         2,
