@@ -1,6 +1,7 @@
 #include "passes/for_results.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
@@ -50,6 +51,9 @@ Tensor StandIn(DType dtype) {
   return *Tensor::Zeros(dtype, Shape(), {});
 }
 
+// What runs a function.
+enum class Kind : uint8_t { kBranch, kLoop, kCall };
+
 class ForResults {
  public:
   explicit ForResults(const Staged& staged) : effects_(*staged.program), edit_(staged) {}
@@ -65,7 +69,7 @@ class ForResults {
  private:
   static bool RunsForResults(const Node& node) {
     const OpKind kind = node.kind();
-    return (IsConditional(kind) || kind == OpKind::kWhile) &&
+    return (IsConditional(kind) || (IsLoop(kind) && HasCondition(node))) &&
            node.attrs.GetOr<bool>(std::string(kForResultsAttr), false);
   }
 
@@ -100,12 +104,14 @@ class ForResults {
   }
 
   absl::Status Narrow(Bits outputs, Node& node) {
-    const OpKind kind = node.kind();
+    const Kind kind = IsLoop(node.kind())          ? Kind::kLoop
+                      : IsConditional(node.kind()) ? Kind::kBranch
+                                                   : Kind::kCall;
     for (int i = 0; i < node.num_outputs(); ++i)
       outputs[i] =
-          outputs[i] || kind == OpKind::kCall || !HasStandIn(node.signature.outputs[i].dtype);
+          outputs[i] || kind == Kind::kCall || !HasStandIn(node.signature.outputs[i].dtype);
     const std::vector<Callee> callees = CalleesOf(edit_.program(), node);
-    if (kind == OpKind::kWhile) FindLoopVariables(callees, outputs);
+    if (kind == Kind::kLoop) FindLoopVariables(callees, outputs);
     std::map<std::string, std::string> names;
     for (const Callee& callee : callees) {
       if (callee.function.attrs != nullptr && !callee.function.attrs->empty())
@@ -160,19 +166,19 @@ class ForResults {
   }
 
   // The name of the function without what these results do not need. `kind`: of who runs it.
-  absl::StatusOr<std::string> Narrowed(const std::string& name, const Bits& results, OpKind kind) {
+  absl::StatusOr<std::string> Narrowed(const std::string& name, const Bits& results, Kind kind) {
     const auto [made, is_new] = made_.try_emplace({name, results, kind});
     if (!is_new) return made->second;
     const Function* found = edit_.Find(name);
     if (found == nullptr) return made->second = name;  // an error of whoever runs it
     Function function = *found;
-    const Needs needs = NeedsOf(function, kind == OpKind::kCall ? SignatureOfCall(function)
-                                                                : SignatureOf(function, results));
+    const Needs needs = NeedsOf(
+        function, kind == Kind::kCall ? SignatureOfCall(function) : SignatureOf(function, results));
     function.name = edit_.UniqueFunctionName(name);
     std::string& made_name = made->second = function.name;
     Rewrite rewrite(edit_.ops(), std::move(function));
     GYRE_RETURN_IF_ERROR(NarrowNodes(needs, rewrite));
-    ReplaceResults(results, kind == OpKind::kWhile, rewrite);
+    ReplaceResults(results, kind == Kind::kLoop, rewrite);
     for (NodeId id = 0; id < rewrite.num_old_nodes(); ++id) {
       if (!needs.nodes[id] && rewrite.node(id).kind() != OpKind::kArg) rewrite.Drop(id, {});
     }
@@ -196,7 +202,7 @@ class ForResults {
   const Effects effects_;
   passes::StagedEdit edit_;
   std::map<std::string, bool> holds_;
-  std::map<std::tuple<std::string, Bits, OpKind>, std::string> made_;
+  std::map<std::tuple<std::string, Bits, Kind>, std::string> made_;
 };
 
 }  // namespace

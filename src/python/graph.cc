@@ -5,7 +5,7 @@
 #include "eager/variable_store.h"
 #include "front/error.h"
 #include "front/graph_state.h"
-#include "front/lifted.h"
+#include "front/outside/lifted.h"
 #include "front/op_call.h"
 #include "graphdef/export.h"
 #include "ir/shape_inference.h"

@@ -102,7 +102,7 @@ PYTHON_ROWS = [
     ("control_flow", "variable"),
     ("autograph", "graphs", "module", "random", "summary"),
     ("lookup",),
-    ("checkpoints", "composed", "function", "image"),
+    ("batching", "checkpoints", "composed", "function", "image"),
     ("data", "raw", "show"),
     ("distribute",),
     ("compat", "onnx", "saved_model", "setup"),

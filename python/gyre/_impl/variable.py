@@ -6,7 +6,6 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from gyre import _gyre
 from gyre._impl import facade
@@ -20,9 +19,6 @@ from gyre._impl.shape import TensorShape, as_dims
 from gyre._impl.tensor import Reference
 from gyre._impl.tracing import late_values, variables
 from gyre._impl.unsupported import refuse
-
-if TYPE_CHECKING:
-    from gyre._impl.graphs.operation import Operation
 
 _creators = threading.local()
 
@@ -289,7 +285,7 @@ class Variable(metaclass=_Creating):
         return self
 
     @property
-    def op(self) -> Operation:
+    def op(self) -> Any:
         """While a function is traced: the operation that changed it last. AttributeError if there
         is none."""
         graph: Any = _gyre.current_graph()

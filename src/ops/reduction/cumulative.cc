@@ -5,7 +5,6 @@
 #include "ir/batch_context.h"
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
-#include "ops/array/integers.h"
 #include "ops/dispatch.h"
 #include "ops/reduction/axis_view.h"
 #include "ops/reduction/numeric.h"
@@ -74,6 +73,12 @@ absl::Status Scan(const KernelContext& ctx, const Tensor& input, int axis, bool 
                      });
 }
 
+absl::StatusOr<int> ScanAxis(int64_t axis, int rank) {
+  if (axis >= -rank && axis < rank) return static_cast<int>(axis < 0 ? axis + rank : axis);
+  return absl::InvalidArgumentError(
+      absl::StrCat("Expected scan axis in the range [", -rank, ", ", rank, "), but got ", axis));
+}
+
 template <typename T, bool kProduct>
 absl::Status RunScan(KernelContext& ctx, const ScanAttrs& attrs) {
   const Tensor& input = ctx.input(0);
@@ -82,7 +87,7 @@ absl::Status RunScan(KernelContext& ctx, const ScanAttrs& attrs) {
                                                    ctx.input(1).shape().ToString()));
   }
   GYRE_ASSIGN_OR_RETURN(const int64_t axis_value, ctx.IntScalar(1, "axis"));
-  GYRE_ASSIGN_OR_RETURN(const int axis, ResolveAxis(axis_value, input.rank(), "scan axis"));
+  GYRE_ASSIGN_OR_RETURN(const int axis, ScanAxis(axis_value, input.rank()));
   GYRE_ASSIGN_OR_RETURN(Tensor out, ctx.ReuseOrAllocate(0, input.dtype(), input.shape()));
   if (out.num_elements() > 0) {
     const auto scan = attrs.exclusive ? &Scan<T, kProduct, true> : &Scan<T, kProduct, false>;
@@ -108,7 +113,7 @@ struct CumprodKernel {
 absl::Status ScanShape(ShapeContext& c) {
   const std::optional<int64_t> axis = c.input_int(1);
   if (c.input(0).has_rank() && axis) {
-    GYRE_RETURN_IF_ERROR(ResolveAxis(*axis, c.input(0).rank(), "scan axis").status());
+    GYRE_RETURN_IF_ERROR(ScanAxis(*axis, c.input(0).rank()).status());
   }
   c.set_output(0, c.input(0));
   return absl::OkStatus();

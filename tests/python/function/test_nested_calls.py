@@ -153,3 +153,27 @@ def test_random_numbers_of_two_calls_differ(depth):
         inner = gyre.function(twice)
     numbers = inner().numpy().ravel()
     assert len(set(numbers.tolist())) == len(numbers)
+
+
+def test_functions_with_a_signature_are_called_again():
+    traced = []
+
+    @gyre.function(input_signature=[gyre.TensorSpec([None])])
+    def doubled(x):
+        traced.append(x.shape.as_list())
+        return x * 2.0
+
+    @gyre.function
+    def f(n):
+        a, b = doubled(gyre.constant([1.0])), doubled(gyre.constant([2.0]))
+        _, c = gyre.while_loop(
+            lambda i, x: i < n,
+            lambda i, x: (i + 1, doubled(x)),
+            (0, gyre.constant([1.0])),
+            (gyre.TensorShape([]), gyre.TensorShape([None])),
+        )
+        assert a.shape == b.shape == [1]
+        return a, b, c
+
+    assert [t.numpy().tolist() for t in f(gyre.constant(3))] == [[2.0], [4.0], [8.0]]
+    assert traced and all(shape == [None] for shape in traced)

@@ -35,6 +35,7 @@ class _Entry:
     def __init__(self, function, leaves, dims, graph):
         self.function, self.leaves, self.dims, self.graph = function, leaves, dims, graph
         self.callee: _gyre.GraphFunction | None = None  # once it is declared
+        self.told: tuple | None = None  # all that it knows of the shapes of its arguments
         self.template = None  # structure of the results
         self.specs: list | None = None  # their types, as declared
         self.outside: list = []
@@ -79,7 +80,7 @@ class _Entry:
         )
 
     def call(self, tensors):
-        return self.pack(self.callee(tensors))
+        return self.pack(self.callee(tensors, None, self.told))
 
     def pack(self, results):
         return nest.pack_sequence_as(self.template, results, expand_composites=True)
@@ -115,7 +116,8 @@ def call(function, python, leaves):
     _stack.entries.append(entry)
     try:
         callee = _gyre.GraphFunction(function.name)
-        results = callee(leaves.tensors, entry.body(python), _dims_of_signature(function, leaves))
+        entry.told = _dims_of_signature(function, leaves)
+        results = callee(leaves.tensors, entry.body(python), entry.told)
         entry.callee = callee
     except Recursion as recursion:
         if recursion.entry is not entry:

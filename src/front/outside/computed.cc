@@ -1,4 +1,4 @@
-#include "front/computed_outside.h"
+#include "front/outside/computed.h"
 
 #include <algorithm>
 #include <string>
@@ -31,6 +31,12 @@ grad::Marks Dependents(const Scope& scope, const std::vector<Endpoint>& from,
   return marks;
 }
 
+// Hands on what its variable holds, whose gradient is the variable's.
+bool ReadsVariable(const Node& node) {
+  return node.op != nullptr && node.op->traits.effect == Effect::kRead &&
+         node.signature.inputs.size() == 1 && node.signature.inputs[0].dtype == DType::kResource;
+}
+
 class Copier {
  public:
   Copier(ScopePtr body, const Value& x, const std::source_location& where)
@@ -61,7 +67,7 @@ class Copier {
 
  private:
   void CopyNode(Scope& scope, const Node& node, const Effects& effects, Copies& copies) {
-    if (node.op_name == "ReadVariableOp") {  // what was read, and not what would be read now
+    if (ReadsVariable(node)) {  // what was read, and not what would be read now
       const Endpoint here = body_->Use(scope.ValueAt({node.id, 0}), where_);
       copies.insert_or_assign(Endpoint{node.id, 0}, here);
       reads_.push_back(here);

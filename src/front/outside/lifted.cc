@@ -1,4 +1,4 @@
-#include "front/lifted.h"
+#include "front/outside/lifted.h"
 
 #include <map>
 #include <optional>
