@@ -5,8 +5,8 @@ up what it has seen.
 
 Runtimes for ONNX have no gradient of Loop. Gyre reads it as a loop of its own, so tapes go back
 through it; its initializers are variables, which an optimizer changes. What is saved afterwards is
-a model of ONNX again, with the same inputs, outputs and weights by name. Without a file, one is made
-of the LSTM that Keras exported (tests/saved_models).
+a model of ONNX again, with the same inputs, outputs and weights by name. Without a file, one is
+made of the LSTM that Keras exported (tests/saved_models).
 """
 
 import sys
@@ -57,8 +57,7 @@ def main(path=None):
             with gyre.GradientTape() as tape:
                 loss = error(x, wanted)
             gradients = tape.gradient(loss, model.trainable_variables)
-            known = [(g, v) for g, v in zip(gradients, model.variables, strict=True) if g is not None]
-            optimizer.apply_gradients(known)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
             return loss
 
         rng = np.random.default_rng(5)

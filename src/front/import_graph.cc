@@ -349,7 +349,9 @@ std::vector<Value> ImportAsked(absl::StatusOr<std::shared_ptr<const Program>> pr
 
 std::vector<Value> import_graph(const std::string& path, const std::vector<std::string>& outputs,
                                 const ImportInputs& inputs, std::source_location where) {
-  return ImportAsked(LoadProgramFile(path), path, outputs, inputs, where);
+  LoadOptions options;
+  for (const auto& [name, value] : inputs) options.replaced.insert(name.substr(0, name.find(':')));
+  return ImportAsked(LoadProgramFile(path, options), path, outputs, inputs, where);
 }
 
 std::vector<Value> import_graph_from_memory(absl::string_view graph,

@@ -93,16 +93,22 @@ class Importer {
     return Status();
   }
 
-  // Those that are to be trained: placeholders, with what they hold beside the program.
+  bool IsReplaced(const std::string& initializer) const {
+    return options_.replaced.count(onnx::NodeName(initializer)) > 0;
+  }
+
+  // Those that are to be trained, or replaced: placeholders, with what they hold beside the
+  // program.
   absl::Status ReadInitializers(const onnx::wire::GraphProto& graph) {
-    if (!options_.trainable_initializers) {
+    if (!options_.trainable_initializers && options_.replaced.empty()) {
       names_.ReadInitializers(graph);
       return Status();
     }
     onnx::wire::GraphProto rest;
     for (const onnx::wire::TensorProto& proto : graph.initializer()) {
       const auto dtype = onnx::DTypeOfElem(proto.data_type());
-      if (!dtype.ok() || !IsFloating(*dtype)) {
+      const bool is_trained = options_.trainable_initializers && dtype.ok() && IsFloating(*dtype);
+      if (!dtype.ok() || (!is_trained && !IsReplaced(proto.name()))) {
         *rest.add_initializer() = proto;
         continue;
       }

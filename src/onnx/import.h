@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ struct OnnxImportOptions {
   std::string folder;  // where the data of tensors may lie; empty: nowhere
   // Initializers of floating types become placeholders, for gradients with respect to them.
   bool trainable_initializers = false;
+  // So do these, by their nodes' names: whoever reads the model puts something in their places.
+  std::set<std::string> replaced = {};
 };
 
 // INVALID_ARGUMENT, with a sentence that names the node, for whatever is malformed; UNIMPLEMENTED

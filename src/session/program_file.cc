@@ -42,7 +42,9 @@ absl::StatusOr<std::shared_ptr<const Program>> LoadProgramFile(const std::string
     return std::move(graph.program);
   }
   if (IsOnnxName(path)) {
-    GYRE_ASSIGN_OR_RETURN(OnnxModel model, ImportOnnxFile(path, Ops()));
+    OnnxImportOptions onnx;
+    onnx.replaced = options.replaced;
+    GYRE_ASSIGN_OR_RETURN(OnnxModel model, ImportOnnxFile(path, Ops(), std::move(onnx)));
     return std::move(model.program);
   }
   GYRE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));

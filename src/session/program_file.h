@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -14,6 +15,9 @@ namespace gyre {
 
 struct LoadOptions {
   bool refuse_unknown_ops = false;  // as ImportOptions
+  // Nodes of a model of ONNX that are replaced by something else: placeholders where they are
+  // initializers, which are copied to where they are used otherwise.
+  std::set<std::string> replaced = {};
 };
 
 // Reads a file: .gyre as Gyre's text form, a folder or .meta as a model's graph (without the values

@@ -35,6 +35,31 @@ TEST(ExportOnnx, AGraphWithALoopAndAVariable) {
   EXPECT_THAT(outputs[0].values<float>(), ElementsAre(8, 27));
 }
 
+// Small constants are copied into bodies; what replaces them must reach those, too.
+TEST(ExportOnnx, WeightsWithinALoopMayBeReplaced) {
+  const test::TempFolder folder;
+  const std::string path = folder.Path("model.onnx");
+  {
+    Graph graph;
+    const GraphScope in(graph);
+    const Value x = placeholder(DType::kFloat, Dims{2}, "x");
+    const Variable w("w", Tensor::Vector<float>({2, 3}));
+    const Value y = for_range(3, [&](Value, Value v) { return v * w; }, x);
+    GraphSession session(graph);
+    session.initialize();
+    session.export_onnx(path, {identity(y, "y")}, {x});
+  }
+  Graph graph;
+  const GraphScope in(graph);
+  const Variable w("w", import_graph(path, {"w"})[0]);
+  const std::vector<Value> model = import_graph(path, {"y", "x"}, {{"w", w}});
+  const Value gradient = gradients({model[0]}, {w})[0];
+  GraphSession session(graph);
+  session.initialize();
+  const Tensor slope = session.eval(gradient, {{model[1], Tensor::Vector<float>({1, 1})}});
+  EXPECT_THAT(slope.values<float>(), ElementsAre(12, 27));
+}
+
 TEST(ExportOnnx, WhatChangesAVariableIsRefused) {
   const test::TempFolder folder;
   Graph graph;

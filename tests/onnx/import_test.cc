@@ -558,5 +558,72 @@ TEST(ImportOnnx, RefusesWhatIsCutOff) {
   }
 }
 
+// Of a sequence nobody knows the rank of an element; value_info may say it.
+ModelProto TransposedElement(int rank) {
+  ModelProto model = Model();
+  GraphProto& graph = *model.mutable_graph();
+  AddInput(graph, "x", TensorProto::FLOAT, {-1, -1});
+  AddInput(graph, "i", TensorProto::INT64, {});
+  NodeProto& split = AddNode(graph, "SplitToSequence", {"x"}, {"rows"});
+  AddAttribute(split, "keepdims", AttributeProto::INT).set_i(1);
+  AddNode(graph, "SequenceAt", {"rows", "i"}, {"row"});
+  AddNode(graph, "Transpose", {"row"}, {"y"});  // all axes, turned round: their number is needed
+  graph.add_output()->set_name("y");
+  if (rank > 0)
+    AddValue(*graph.add_value_info(), "row", TensorProto::FLOAT, std::vector<int64_t>(rank, -1));
+  return model;
+}
+
+TEST(ImportOnnx, RanksThatOnlyTheModelSaysAreBelievedAndChecked) {
+  EXPECT_THAT(ErrorOf(TransposedElement(0)), HasSubstr("the rank of one of its inputs"));
+  const Tensor x = Tensor::FromValues<float>({1, 2, 3, 4}, *Shape::Make({2, 2}));
+  const auto outputs = RunModel(TransposedElement(2), {{"x:0", x}, {"i:0", int64_t{1}}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_THAT((*outputs)[0].values<float>(), ElementsAre(3, 4));
+  EXPECT_EQ((*outputs)[0].shape(), *Shape::Make({2, 1}));
+  const auto wrong = RunModel(TransposedElement(3), {{"x:0", x}, {"i:0", int64_t{1}}});
+  EXPECT_FALSE(wrong.ok());
+}
+
+TEST(ImportOnnx, SomeOpsNeedNoRank) {
+  ModelProto model = Model();
+  GraphProto& graph = *model.mutable_graph();
+  graph.add_input()->set_name("x");
+  graph.mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(TensorProto::FLOAT);
+  NodeProto& split = AddNode(graph, "SplitToSequence", {"x"}, {"rows"});
+  AddAttribute(split, "keepdims", AttributeProto::INT).set_i(0);
+  AddNode(graph, "SequenceLength", {"rows"}, {"count"});
+  TensorProto& axes = *graph.add_initializer();
+  axes.set_name("axes");
+  axes.set_data_type(TensorProto::INT64);
+  axes.add_dims(1);
+  axes.add_int64_data(-1);
+  AddNode(graph, "Unsqueeze", {"x", "axes"}, {"column"});
+  for (const char* name : {"count", "column"}) graph.add_output()->set_name(name);
+  const auto outputs = RunModel(model, {{"x:0", std::vector<float>{1, 2, 3}}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].scalar<int64_t>(), 3);
+  EXPECT_EQ((*outputs)[1].shape(), *Shape::Make({3, 1}));
+}
+
+// What is collected in no iteration has the shape that the body says.
+TEST(ImportOnnx, ALoopThatNeverRunsCollectsNothingOfTheShapeThatIsDeclared) {
+  ModelProto model = Powers();
+  GraphProto& body = *model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  AddInput(*model.mutable_graph(), "rows", TensorProto::FLOAT, {-1, -1});
+  body.mutable_node(2)->Clear();
+  NodeProto& gather = *body.mutable_node(2);
+  gather.set_op_type("Gather");
+  gather.add_input("rows");
+  gather.add_input("i");
+  gather.add_output("number");
+  AddValue(*body.mutable_output(2), "number", TensorProto::FLOAT, {3});
+  const Tensor rows = Tensor::FromValues<float>(std::vector<float>(6), *Shape::Make({2, 3}));
+  const auto outputs =
+      RunModel(model, {{"n:0", int64_t{0}}, {"x:0", std::vector<float>{1, 1}}, {"rows:0", rows}});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[1].shape(), *Shape::Make({0, 3}));
+}
+
 }  // namespace
 }  // namespace gyre::onnx
