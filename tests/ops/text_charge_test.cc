@@ -407,6 +407,8 @@ const std::set<std::string>& Others() {
       "TensorListPopBack",
       "_DeviceArg",
       "_TensorListItemsOrZeros",
+      // Finds no array to join.
+      "TensorArrayConcatV2",
       // Copy with JoinParts and CopyItems: above.
       "TensorListConcat",
       "TensorListConcatV2",

@@ -3,7 +3,7 @@
 import math
 
 from gyre import _gyre
-from gyre._impl import errors, facade
+from gyre._impl import facade
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -107,7 +107,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     if is_value(value):
         try:
             tensor = _gyre.convert(value)
-        except errors.InaccessibleTensorError:
+        except facade.resolve("gyre._impl.errors:InaccessibleTensorError"):
             if not isinstance(value, Tensor):
                 raise
             tensor = value  # of another graph: it is one already, and an error where it is used

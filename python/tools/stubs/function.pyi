@@ -85,6 +85,7 @@ class _Options(TypedDict, total=False):
     contract: bool
     experimental_implements: Any
     experimental_autograph_options: Any
+    experimental_attributes: Any
     experimental_relax_shapes: bool | None
 
 class _Decorator(Protocol):
@@ -129,6 +130,7 @@ def function(
     contract: bool = False,
     experimental_implements: Any = None,
     experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
     experimental_relax_shapes: bool | None = None,
 ) -> _Decorator:
     """Makes a Python function run as a graph: traced when it is first called with arguments of a

@@ -21,8 +21,10 @@ class Stack final : public Resource {
 
   // `max_size` < 0: unlimited. The stack's own bytes are charged to `budget`, which may be null:
   // those of the object by Charge, those of its structure as it grows.
-  Stack(std::string name, DType dtype, int64_t max_size, MemoryBudget* budget)
+  // Errors name it `shown`.
+  Stack(std::string name, std::string shown, DType dtype, int64_t max_size, MemoryBudget* budget)
       : Resource(std::move(name)),
+        shown_(std::move(shown)),
         dtype_(dtype),
         max_size_(max_size < 0 ? std::numeric_limits<int64_t>::max() : max_size),
         charge_(budget) {}
@@ -39,7 +41,7 @@ class Stack final : public Resource {
     GYRE_RETURN_IF_ERROR(CheckOpen());
     if (static_cast<int64_t>(items_.size()) >= max_size_) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Stack[", name(), "] overflowed its max_size (", max_size_, ")"));
+          absl::StrCat("Stack[", shown_, "] overflowed its max_size (", max_size_, ")"));
     }
     if (items_.size() == items_.capacity()) {
       const size_t capacity = std::max<size_t>(8, 2 * items_.capacity());
@@ -56,7 +58,7 @@ class Stack final : public Resource {
     GYRE_RETURN_IF_ERROR(CheckOpen());
     if (items_.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Stack[", name(), "] is empty when calling Pop()."));
+          absl::StrCat("Stack[", shown_, "] is empty when calling Pop()."));
     }
     Tensor item = std::move(items_.back());
     items_.pop_back();
@@ -74,9 +76,10 @@ class Stack final : public Resource {
  private:
   absl::Status CheckOpen() const {
     if (!closed_) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat("Stack[", name(), "] has already been closed."));
+    return absl::InvalidArgumentError(absl::StrCat("Stack[", shown_, "] has already been closed."));
   }
 
+  const std::string shown_;
   const DType dtype_;
   const int64_t max_size_;
   std::mutex mutex_;  // of all below
@@ -95,9 +98,9 @@ struct StackAttrs {
 };
 
 // A new stack, for a handle or a reference.
-absl::StatusOr<RefPtr<Object>> NewStack(const KernelContext& ctx, const StackAttrs& attrs,
-                                        int64_t max_size) {
-  auto stack = MakeRef<Stack>(attrs.name, attrs.dtype, max_size, ctx.env().budget);
+absl::StatusOr<RefPtr<Object>> NewStack(const KernelContext& ctx, std::string name,
+                                        const StackAttrs& attrs, int64_t max_size) {
+  auto stack = MakeRef<Stack>(std::move(name), attrs.name, attrs.dtype, max_size, ctx.env().budget);
   GYRE_RETURN_IF_ERROR(stack->Charge());
   return RefPtr<Object>(std::move(stack));
 }
@@ -108,17 +111,17 @@ absl::Status MakeStackV2(KernelContext& ctx, const StackAttrs& attrs) {
     return absl::InvalidArgumentError(
         absl::StrCat("Stack size must be a scalar, but it has shape ", size.shape().ToString()));
   }
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, attrs, size.scalar<int32_t>()));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack,
+                        NewStack(ctx, attrs.name, attrs, size.scalar<int32_t>()));
   ctx.set_output(0, Tensor::FromObject(DType::kResource, std::move(stack)));
   return absl::OkStatus();
 }
 
-// A reference can be read: as the names under which TensorFlow finds the stack.
+// A reference can be read: as a name that no other stack has, as TensorFlow finds it by.
 absl::Status MakeStack(KernelContext& ctx, const StackAttrs& attrs) {
   static std::atomic<int64_t> made{0};
-  StackAttrs named = attrs;
-  absl::StrAppend(&named.name, "_", made.fetch_add(1, std::memory_order_relaxed));
-  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, named, -1));
+  std::string name = absl::StrCat(attrs.name, "_", made.fetch_add(1, std::memory_order_relaxed));
+  GYRE_ASSIGN_OR_RETURN(RefPtr<Object> stack, NewStack(ctx, std::move(name), attrs, -1));
   ctx.set_output(0, Tensor::FromRef(DType::kString, std::move(stack)));
   return absl::OkStatus();
 }

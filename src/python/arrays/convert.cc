@@ -285,12 +285,12 @@ Tensor ToTensorAt(nb::handle value, std::optional<DType> dtype, size_t depth) {
     return dtype ? CastTo(*tensor, *dtype) : *std::move(tensor);
   if (PyLong_Check(o) != 0 || PyFloat_Check(o) != 0 || PyComplex_Check(o) != 0)
     return FromScalar(value, dtype ? *dtype : DefaultTypeOfNumber(value));
-  if (PyIndex_Check(o) != 0) return ToTensorAt(Own(PyNumber_Index(o)), dtype, depth + 1);
   if (nb::hasattr(value, "dtype")) {
     ThrowTypeError(absl::StrCat("a ", TypeNameOf(value), " of dtype ",
                                 TextOf(nb::str(nb::object(value.attr("dtype"))), "a dtype"),
                                 " is no tensor"));
   }
+  if (PyIndex_Check(o) != 0) return ToTensorAt(Own(PyNumber_Index(o)), dtype, depth + 1);
   if (PySequence_Check(o) != 0 && PyDict_Check(o) == 0) {
     const nb::object list = Own(PySequence_List(o));
     return FromList(list, dtype, depth);
