@@ -49,6 +49,8 @@ std::vector<Original> Originals() {
       if (!golden.ok() || golden->steps.empty() || golden->load_error) continue;
       const Step& step = golden->steps[0];
       if (step.error || step.fetches.empty() || !golden->init.empty()) continue;
+      // Elements that a mutant never writes have as many rows as the others in Gyre, none in ONNX.
+      if (absl::StrContains(golden->name, "split_concat")) continue;
       const auto program = ImportGraphDef(*ReadFile(golden->graph_path()), Ops());
       if (!program.ok() || (*program)->main().nodes.size() > kMaxNodes) continue;
       all.push_back(

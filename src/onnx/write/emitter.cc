@@ -329,9 +329,7 @@ ModelValue Emitter::SizeOf(const ModelValue& x) {
   return Op("Size", {x}, {}, DType::kInt64, PartialShape::Scalar());
 }
 
-ModelValue Emitter::AsVector(const ModelValue& x) {
-  return x.rank() == 0 ? Unsqueeze(x, {0}) : x;
-}
+ModelValue Emitter::AsVector(const ModelValue& x) { return x.rank() == 0 ? Unsqueeze(x, {0}) : x; }
 
 ModelValue Emitter::Reshape(const ModelValue& x, const ModelValue& given) {
   if (failed()) return x;

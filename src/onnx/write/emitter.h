@@ -90,6 +90,8 @@ class Emitter {
   // Lists. As a sequence of ONNX; as the tensor of its elements.
   ModelValue AsSequence(const ModelValue& list);
   ModelValue AsRows(const ModelValue& list);
+  // … with zeros in the place of what was never written, where the elements' shape is known.
+  ModelValue Whole(const ModelValue& list);
   ModelValue LengthOf(const ModelValue& list);  // int64
   ModelValue EmptySequence(DType dtype);
   static ModelValue ListOfRows(ModelValue rows);

@@ -120,6 +120,18 @@ ModelValue Emitter::Written(const ModelValue& element, const PartialShape& shape
   return Op("If", {is_there}, std::move(attrs), element.dtype, shape);
 }
 
+ModelValue Emitter::Whole(const ModelValue& list) {
+  ModelValue sequence = AsSequence(list);
+  if (!sequence.may_lack || !list.shape.IsFullyKnown()) return sequence;
+  sequence = Mapped({sequence}, [&](const ModelValues& e) {
+    ModelValue element = e[0];
+    element.shape = PartialShape();
+    return Written(element, list.shape);
+  });
+  sequence.shape = list.shape;
+  return sequence;
+}
+
 // All elements as one tensor. Of none nothing says their type to ONNX.
 ModelValue Emitter::Stacked(const ModelValue& sequence) {
   const auto joined = [&] {
@@ -148,16 +160,7 @@ ModelValue Emitter::AsRows(const ModelValue& list) {
         {Unsqueeze(*list.length, {0}), I64s({element->dims().begin(), element->dims().end()})}, 0);
     result = Fill(dims, Number(list.dtype, 0));
   } else {
-    ModelValue sequence = AsSequence(list);
-    if (sequence.may_lack && list.shape.IsFullyKnown()) {
-      sequence = Mapped({sequence}, [&](const ModelValues& e) {
-        ModelValue element = e[0];
-        element.shape = PartialShape();
-        return Written(element, list.shape);
-      });
-      sequence.shape = list.shape;
-    }
-    result = Stacked(sequence);
+    result = Stacked(Whole(list));
   }
   if (list.shape.has_rank()) {
     Dims dims(list.shape.dims().begin(), list.shape.dims().end());

@@ -213,14 +213,14 @@ void WriteListGather(OpWriter& w) {
 }
 
 ModelValue Joined(OpWriter& w, const ModelValue& list) {
-  return w.Op("ConcatFromSequence", {w.AsSequence(list)}, {IntAttr("axis", 0)}, list.dtype);
+  return w.Op("ConcatFromSequence", {w.Whole(list)}, {IntAttr("axis", 0)}, list.dtype);
 }
 ModelValue Pieces(OpWriter& w, const ModelValue& x, const ModelValue& lengths) {
   ModelValue result = w.Op("SplitToSequence", {x, w.AsInt64(lengths)}, {IntAttr("axis", 0)});
   result.kind = Kind::kSequence;
   return result;
 }
-void WriteListConcat(OpWriter& w) { w.out(0, Joined(w, w.list(0))); }
+void WriteListConcat(OpWriter& w) { w.out(0, Joined(w, Shaped(w, 0, 1))); }
 void WriteListSplit(OpWriter& w) { w.out(0, Pieces(w, w.in(0), w.in(2))); }
 
 // ---- arrays
