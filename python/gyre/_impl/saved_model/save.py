@@ -98,10 +98,14 @@ def _inputs_of(name: str, function) -> dict:
         raise TypeError(f"signature '{name}' is a {type(function).__name__}, not a gyre.function")
     args, kwargs = function.structured_input_signature
     specs = nest.flatten((args, kwargs))
-    if not all(isinstance(spec, TensorSpec) for spec in specs) or any(map(nest.is_nested, args)):
+    names = function._names_of_parameters()
+    parts = any(map(nest.is_nested, [*args, *kwargs.values()]))
+    if not all(isinstance(spec, TensorSpec) for spec in specs) or parts and len(names) != len(specs):
         raise TypeError(
             f"signature '{name}' takes {args} {kwargs}: only tensors have names in a SavedModel"
         )
+    if parts:  # numbered, as TensorFlow has them
+        return dict(zip(names, specs, strict=True))
     return {spec.name: spec for spec in specs}
 
 
