@@ -25,9 +25,7 @@ def _int32(value):
 def _is_strict() -> bool:
     """Whether arrays are as TensorFlow has them in sessions' graphs without control flow v2: what
     no run could do is refused, and an array has a gradient array of its own."""
-    return (
-        facade.builds_session() and not facade.form("graphs.switches:modes").control_flow_v2
-    )
+    return facade.builds_session() and not facade.form("graphs.switches:modes").control_flow_v2
 
 
 @contextlib.contextmanager
@@ -54,7 +52,8 @@ class TensorArray:
 
     In a function that is traced it is a value: use what write, scatter, unstack and split return
     (ValueError where an array is read of which all that was written is lost; a warning where it
-    reads as zeros, and in sessions' graphs). It may be part of the state of loops, and of what functions take and return.
+    reads as zeros, and in sessions' graphs). It may be part of the state of loops, and of what
+    functions take and return.
 
     dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
     clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
@@ -494,9 +493,7 @@ class TensorArray:
             raise errors.InvalidArgumentError(None, None, text)
 
         if sizes.ndim != 1:
-            refuse_split(
-                f"Expected lengths to be a vector, received shape: {list(sizes.shape)}"
-            )
+            refuse_split(f"Expected lengths to be a vector, received shape: {list(sizes.shape)}")
         if not tensor._dims:
             refuse_split("Expected value to be at least a vector, but received shape: []")
         if tensor._dims[0] is not None and sizes.sum() != tensor._dims[0]:

@@ -105,7 +105,7 @@ class Operation:
     def _original_op(self) -> Operation | None:
         """Of an operation of a gradient: what it is the gradient of. The graph may be gone but for
         its tensors."""
-        scopes = getattr(self._graph, "gradient_scopes", ["gradients/"])
+        scopes = [*getattr(self._graph, "gradient_scopes", ()), "gradients/"]
         name = next((self.name.removeprefix(s) for s in scopes if self.name.startswith(s)), "")
         nodes = {node.name: node for node in _gyre.nodes_of(self._graph)}
         while name := name.rpartition("/")[0]:

@@ -100,7 +100,11 @@ def _inputs_of(name: str, function) -> dict:
     specs = nest.flatten((args, kwargs))
     names = function._names_of_parameters()
     parts = any(map(nest.is_nested, [*args, *kwargs.values()]))
-    if not all(isinstance(spec, TensorSpec) for spec in specs) or parts and len(names) != len(specs):
+    if (
+        not all(isinstance(spec, TensorSpec) for spec in specs)
+        or parts
+        and len(names) != len(specs)
+    ):
         raise TypeError(
             f"signature '{name}' takes {args} {kwargs}: only tensors have names in a SavedModel"
         )

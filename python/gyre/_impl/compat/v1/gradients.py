@@ -85,7 +85,7 @@ def _colocate(graph, before: int, scope: str) -> None:
     places = {operation.name: place for place, operation in enumerate(operations[:before])}
     joined: dict = {}
     for operation in operations[before:]:
-        name = operation.name.removeprefix(scope)
+        name = operation.name.removeprefix(scope).removeprefix("gradients/")
         while name and name not in places:
             name = name.rpartition("/")[0]
         known = [joined[x.op] for x in operation.inputs if x.op in joined]
