@@ -62,12 +62,15 @@ def test_gradients_may_be_with_what_they_are_of(graph):
     w, x = tf.ones([1, 1], name="w"), tf.ones([1, 2])
     a, b = tf.matmul(w, x, name="a"), tf.matmul(w, x, name="b")
     (found,) = tf.gradients(a + b, [w], colocate_gradients_with_ops=True)
-    assert found.op.colocation_groups() == w.op.colocation_groups() == [b"loc:@w"]
+    assert found.op.colocation_groups() == a.op.colocation_groups() == [b"loc:@a"]
     marked = {n.name: list(n.attr["_class"].list.s) for n in graph.as_graph_def().node}
-    assert marked[found.op.name] == [b"loc:@w"]
-    assert [b"loc:@a"] in [marked[x.op.name] for x in found.op.inputs]
+    assert marked[found.op.name] == [b"loc:@a"]
     (plain,) = tf.gradients(a + b, [w])
-    assert plain.op.colocation_groups() != w.op.colocation_groups()
+    assert plain.op.colocation_groups() != a.op.colocation_groups()
+    with tf.device("/task:1"):
+        c = tf.matmul(w, x, name="c")
+    (found,) = tf.gradients(a + c, [w], colocate_gradients_with_ops=True)
+    assert found.op.colocation_groups() == w.op.colocation_groups() == [b"loc:@w"]
 
 
 def test_operations_of_gradients_know_what_they_are_of(graph):

@@ -305,5 +305,6 @@ def test_what_functions_touch_is_known(graph):
             tf.cond(tf.constant(True), changed(variable), lambda: 0.0, name=f"c{i}")
 
     made = f.get_concrete_function().graph
-    before = [[o.name for o in made.get_operation_by_name(f"c{i}").control_inputs] for i in range(4)]
+    made = [made.get_operation_by_name(f"c{i}") for i in range(4)]
+    before = [[o.name for o in one.control_inputs] for one in made]
     assert before == [[], ["c0"], [], ["c2"]]

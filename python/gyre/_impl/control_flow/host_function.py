@@ -60,9 +60,7 @@ def _results(name, results, dtypes, structure=None, refused: type[TypeError] = T
     if results is None:
         leaves = []
     elif isinstance(results, (list, tuple, dict)) and not (
-        len(dtypes) == 1
-        and not isinstance(results, dict)
-        and not _holds_tensors(results)
+        len(dtypes) == 1 and not isinstance(results, dict) and not _holds_tensors(results)
     ):
         leaves = nest.flatten(results, expand_composites=True)
     elif hasattr(results, "_type_spec") and not isinstance(results, _gyre.Tensor):

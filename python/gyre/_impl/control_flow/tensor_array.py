@@ -1,5 +1,6 @@
 """TensorArray: tensors of one dtype by index, each written once and read, or taken all at once."""
 
+import contextlib
 import operator
 import warnings
 from typing import Any
@@ -24,9 +25,20 @@ def _int32(value):
 def _is_strict() -> bool:
     """Whether arrays are as TensorFlow has them in sessions' graphs without control flow v2: what
     no run could do is refused, and an array has a gradient array of its own."""
-    return (
-        facade.builds_session() and not facade.form("graphs.switches:modes").control_flow_v2
-    )
+    return facade.builds_session() and not facade.form("graphs.switches:modes").control_flow_v2
+
+
+@contextlib.contextmanager
+def _failing(error):
+    """What is added within it fails, in the graph of a session, with an error that is known while
+    it is built; None: nothing of that."""
+    if error is None:
+        yield
+        return
+    graph: Any = _gyre.current_graph()
+    _gyre.execute("Assert", [False, [error.message]])
+    with graph.control_scope([_gyre.last_node()]):
+        yield
 
 
 def _known(lengths):
@@ -40,7 +52,8 @@ class TensorArray:
 
     In a function that is traced it is a value: use what write, scatter, unstack and split return
     (ValueError where an array is read of which all that was written is lost; a warning where it
-    reads as zeros, and in sessions' graphs). It may be part of the state of loops, and of what functions take and return.
+    reads as zeros, and in sessions' graphs). It may be part of the state of loops, and of what
+    functions take and return.
 
     dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
     clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
@@ -453,8 +466,12 @@ class TensorArray:
             self._cleared, self._is_empty = set(), False
             return self
         dims = self._dims
+        fails = None
         if _is_strict() and sizes is not None and tensor._dims is not None:
-            self._check_pieces(tensor, sizes, self._count)
+            try:
+                self._check_pieces(tensor, sizes, self._count)
+            except errors.InvalidArgumentError as error:
+                fails = error
         if sizes is not None and sizes.ndim == 1 and len(set(sizes.tolist())) == 1:
             dims = self._check_shape(tensor._dims and (int(sizes[0]), *tensor._dims[1:]))
         int64 = _gyre.as_dtype("int64")
@@ -462,7 +479,8 @@ class TensorArray:
             lengths = _gyre.execute("Cast", [lengths], {"DstT": int64})[0]
         else:
             lengths = _gyre.convert(lengths, int64)
-        flow = _gyre.execute("TensorListSplit", [tensor, self._shape(dims), lengths])[0]
+        with _failing(fails):
+            flow = _gyre.execute("TensorListSplit", [tensor, self._shape(dims), lengths])[0]
         made = self._with_flow(flow, dims)
         made._count = None if self._dynamic or sizes is None else sizes.size
         return made
@@ -475,9 +493,7 @@ class TensorArray:
             raise errors.InvalidArgumentError(None, None, text)
 
         if sizes.ndim != 1:
-            refuse_split(
-                f"Expected lengths to be a vector, received shape: {list(sizes.shape)}"
-            )
+            refuse_split(f"Expected lengths to be a vector, received shape: {list(sizes.shape)}")
         if not tensor._dims:
             refuse_split("Expected value to be at least a vector, but received shape: []")
         if tensor._dims[0] is not None and sizes.sum() != tensor._dims[0]:

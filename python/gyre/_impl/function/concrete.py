@@ -303,7 +303,9 @@ class ConcreteFunction(ConcreteMembers):
         if not _fit(self.inputs, inputs):
             given = ", ".join(str(TensorSpec(x._dims, x.dtype)) for x in inputs)
             taken = ", ".join(str(TensorSpec(x._dims, x.dtype)) for x in self.inputs)
-            raise TypeError(f"{self.name} was traced for other shapes: Can not cast {given} to {taken}")
+            raise TypeError(
+                f"{self.name} was traced for other shapes: Can not cast {given} to {taken}"
+            )
         self._tell_accessed()
         graph = _gyre.current_graph()
         function = known.find(graph, self)

@@ -28,8 +28,16 @@ def inputs_of(concrete: ConcreteFunction, what: str, where: str) -> dict:
     `where`."""
     args, kwargs = concrete.structured_input_signature
     specs = nest.flatten((args, kwargs))
-    if not all(isinstance(spec, TensorSpec) for spec in specs) or any(map(nest.is_nested, args)):
+    names = concrete._names_of_parameters()
+    parts = any(map(nest.is_nested, [*args, *kwargs.values()]))
+    if (
+        not all(isinstance(spec, TensorSpec) for spec in specs)
+        or parts
+        and len(names) != len(specs)
+    ):
         raise TypeError(f"{what} takes {args} {kwargs}: only tensors have names in {where}")
+    if parts:  # numbered, as TensorFlow has them
+        return dict(zip(names, specs, strict=True))
     return {spec.name: spec for spec in specs}
 
 

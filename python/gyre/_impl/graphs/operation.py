@@ -103,14 +103,14 @@ class Operation:
 
     @property
     def _original_op(self) -> Operation | None:
-        """Of an operation of a gradient: what it is the gradient of."""
-        scopes = getattr(self._graph, "gradient_scopes", ())
+        """Of an operation of a gradient: what it is the gradient of. The graph may be gone but for
+        its tensors."""
+        scopes = [*getattr(self._graph, "gradient_scopes", ()), "gradients/"]
         name = next((self.name.removeprefix(s) for s in scopes if self.name.startswith(s)), "")
+        nodes = {node.name: node for node in _gyre.nodes_of(self._graph)}
         while name := name.rpartition("/")[0]:
-            try:
-                return self._graph.get_operation_by_name(name)
-            except KeyError:
-                pass
+            if name in nodes:
+                return Operation(nodes[name], self._graph)
         return None
 
     def _get_control_flow_context(self) -> None:

@@ -139,6 +139,21 @@ class Signature:
         """The model's variables."""
         return self._model.variables
 
+    def pretty_printed_signature(self, verbose: bool = True) -> str:
+        """What it takes and returns, for people: one line, or (verbose) one per input."""
+
+        def told(spec):
+            return f"TensorSpec(shape={spec.shape}, dtype=tf.{spec.dtype.name}, name={spec.name!r})"
+
+        inputs = sorted(_specs(self._inputs).items())
+        outputs = [f"[{name!r}, {told(s)}]" for name, s in sorted(_specs(self._outputs).items())]
+        output = f"Dict[{', '.join(outputs)}]"
+        if not verbose:
+            return f"({', '.join(f'{n}: {told(s)}' for n, s in inputs)}) -> {output}"
+        lines = [f"  {name} (KEYWORD_ONLY): {told(spec)}" for name, spec in inputs] or ["  None"]
+        lines = ["Input Parameters:", *lines, "Output Type:", f"  {output}", "Captures:", "  None"]
+        return "\n".join(lines)
+
     def concrete(self) -> ConcreteFunction:
         """What it runs, of the inputs in order of their names."""
         specs = {

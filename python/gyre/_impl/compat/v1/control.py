@@ -268,7 +268,7 @@ def while_loop(
         if len(results) == 1:
             return results[0]
         leaves = nest.flatten(results)
-        return leaves[0] if len(leaves) == 1 else results
+        return leaves[0] if len(leaves) == 1 and maximum_iterations is None else results
     return results
 
 

@@ -85,7 +85,7 @@ def _colocate(graph, before: int, scope: str) -> None:
     places = {operation.name: place for place, operation in enumerate(operations[:before])}
     joined: dict = {}
     for operation in operations[before:]:
-        name = operation.name.removeprefix(scope)
+        name = operation.name.removeprefix(scope).removeprefix("gradients/")
         while name and name not in places:
             name = name.rpartition("/")[0]
         known = [joined[x.op] for x in operation.inputs if x.op in joined]
@@ -95,8 +95,10 @@ def _colocate(graph, before: int, scope: str) -> None:
 
 
 def _common(operations: list, places: dict, summands: list) -> int:
-    """Which operation a sum of gradients belongs to: the one whose result the operations with these
-    places take; the first of them, if there is none."""
+    """Which operation a sum of gradients belongs to: the first of those with these places; where
+    they are on several devices the one whose result they take, if there is one."""
+    if len({operations[i].device for i in summands}) == 1:
+        return min(summands)
     taken = [{places.get(x.op.name, -1) for x in operations[i].inputs} for i in set(summands)]
     both = set.intersection(*taken) - {-1} if len(taken) > 1 else set()
     return min(both or summands)
