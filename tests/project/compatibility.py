@@ -128,8 +128,9 @@ OWN_TESTS = (
     (2, "gradients of imported `Merge`, `import_graph_def` in functions", "docs/status.md: Next"),
     (
         10,
-        "one thing each: memory of outputs in step stats, references of stacks in loops, lists that "
-        "change their type, names of colocated gradients, frames in errors of eager host functions, …",
+        "one thing each: memory of outputs in step stats, references of stacks in loops, lists "
+        "that change their type, names of colocated gradients, frames in errors of eager host "
+        "functions, …",
         "not done",
     ),
 )

@@ -107,8 +107,9 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     if is_value(value):
         try:
             tensor = _gyre.convert(value)
-        except facade.resolve("gyre._impl.errors:InaccessibleTensorError"):
-            if not isinstance(value, Tensor):
+        except Exception as error:
+            inaccessible = facade.resolve("gyre._impl.errors:InaccessibleTensorError")
+            if not (isinstance(value, Tensor) and isinstance(error, inaccessible)):
                 raise
             tensor = value  # of another graph: it is one already, and an error where it is used
         if dtype is not None and tensor.dtype != dtype:

@@ -206,13 +206,11 @@ class Builder:
 
     def _mark_gradient(self, item, function, node):
         parts = node.name.split("/")
-        item.is_gradient = "gradients" in parts or _suffix(function)[1] in (
-            "gradient",
-            "goes_on_back",
-        )
-        if "gradients" in parts:
-            at = len(parts) - 1 - parts[::-1].index("gradients")
-            item.gradient_of = "/".join(parts[at + 1 : -1])
+        # The folders that gradients and those of tapes stand in.
+        inside = [i for i, part in enumerate(parts) if part in ("gradients", "gradient_tape")]
+        item.is_gradient = bool(inside) or _suffix(function)[1] in ("gradient", "goes_on_back")
+        if inside:
+            item.gradient_of = "/".join(parts[inside[-1] + 1 : -1])
 
     # ---- Loops, branches, calls
 
