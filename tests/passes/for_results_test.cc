@@ -16,11 +16,12 @@ constexpr char kText[] = R"(
     graph {
       %p = Placeholder() dtype=bool shape=()
       %x = Placeholder() dtype=int32 shape=()
-      %if = If(%p, %x) then_branch=@say else_branch=@same _lower_using_switch_merge=true : int32, int32
+      %if = If(%p, %x) then_branch=@say else_branch=@same _lower_using_switch_merge=true
+          : (int32, int32)
       %first = Identity(%if)
       %second = Identity(%if:1)
       %all = Identity(%x, ^%if)
-      %while = While(%x, %x) cond=@less body=@next _lower_using_switch_merge=true : int32, int32
+      %while = While(%x, %x) cond=@less body=@next _lower_using_switch_merge=true : (int32, int32)
       %count = Identity(%while)
       %other = Identity(%while:1)
     }

@@ -22,6 +22,7 @@ _PLACEMENT = (
     "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
 )
 REASONS = {
+    "tf.distribute.MirroredStrategy": _DEVICES,
     "tf.config.experimental_connect_to_host": _DEVICES,
     "tf.raw_ops.Send": _PLACEMENT,
     "tf.raw_ops.Recv": _PLACEMENT,
@@ -57,8 +58,11 @@ DIFFERENCES = {
 OWN_TESTS = (
     (
         11,
-        "handles of arrays, devices of their nodes, arrays that are one object, elements that are "
-        "read once",
+        (
+            "handles of arrays, devices of their nodes, arrays that are one object, elements that "
+            "are "
+            "read once"
+        ),
         "arrays are lists, and values, in sessions' graphs, too",
     ),
     (6, "`ExtensionType`, `StructuredTensor`, `IteratorSpec`", "see above"),
@@ -86,8 +90,11 @@ OWN_TESTS = (
     ),
     (
         4,
-        "errors of what TensorFlow does not have: gradients after a run, tapes over graphs' loops, "
-        "second gradients, Hessians of matrices",
+        (
+            "errors of what TensorFlow does not have: gradients after a run, tapes over graphs' "
+            "loops, "
+            "second gradients, Hessians of matrices"
+        ),
         "they work here",
     ),
     (
@@ -128,9 +135,13 @@ OWN_TESTS = (
     (2, "gradients of imported `Merge`, `import_graph_def` in functions", "docs/status.md: Next"),
     (
         10,
-        "one thing each: memory of outputs in step stats, references of stacks in loops, lists "
-        "that change their type, names of colocated gradients, frames in errors of eager host "
-        "functions, …",
+        (
+            "one thing each: memory of outputs in step stats, references of stacks in loops, "
+            "lists that "
+            "change their type, names of colocated gradients, frames in errors of eager host "
+            "functions "
+            "and others"
+        ),
         "not done",
     ),
 )
