@@ -22,7 +22,6 @@ _PLACEMENT = (
     "placement writes it where edges cross devices (`_Send`, `_Recv`); it is not for programs"
 )
 REASONS = {
-    "tf.distribute.MirroredStrategy": _DEVICES,
     "tf.config.experimental_connect_to_host": _DEVICES,
     "tf.raw_ops.Send": _PLACEMENT,
     "tf.raw_ops.Recv": _PLACEMENT,

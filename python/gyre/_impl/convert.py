@@ -4,6 +4,7 @@ import math
 
 from gyre import _gyre
 from gyre._impl import facade
+from gyre._impl.annotations import Any
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -108,7 +109,7 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
         try:
             tensor = _gyre.convert(value)
         except Exception as error:
-            inaccessible = facade.resolve("gyre._impl.errors:InaccessibleTensorError")
+            inaccessible: Any = facade.resolve("gyre._impl.errors:InaccessibleTensorError")
             if not (isinstance(value, Tensor) and isinstance(error, inaccessible)):
                 raise
             tensor = value  # of another graph: it is one already, and an error where it is used
