@@ -4,7 +4,6 @@ import math
 
 from gyre import _gyre
 from gyre._impl import facade
-from gyre._impl.annotations import Any
 from gyre._impl.shape import TensorShape
 
 Tensor = _gyre.Tensor
@@ -108,9 +107,8 @@ def convert_to_tensor(value, dtype=None, dtype_hint=None, name: str | None = Non
     if is_value(value):
         try:
             tensor = _gyre.convert(value)
-        except Exception as error:
-            inaccessible: Any = facade.resolve("gyre._impl.errors:InaccessibleTensorError")
-            if not (isinstance(value, Tensor) and isinstance(error, inaccessible)):
+        except Exception:
+            if not isinstance(value, Tensor):
                 raise
             tensor = value  # of another graph: it is one already, and an error where it is used
         if dtype is not None and tensor.dtype != dtype:
