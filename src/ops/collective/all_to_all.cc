@@ -1,23 +1,10 @@
 // CollectiveAllToAllV2: each rank sends each other one its part of the rows.
-#include <utility>
-
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/collective/kernels.h"
 
 namespace gyre {
 namespace {
-
-void AllToAll(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
-  Collective collective{.kind = Collective::Kind::kAllToAll,
-                        .dtype = attrs.dtype,
-                        .timeout_nanos = attrs.timeout_nanos};
-  if (!attrs.status.ok()) return done(attrs.status);
-  const absl::StatusOr<int> ranks = ReadKeys(ctx, 1, collective);
-  if (!ranks.ok()) return done(ranks.status());
-  collective.input = ctx.TakeInput(0);
-  RunCollective(ctx, std::move(collective), *ranks, std::move(done));
-}
 
 void AllToAllGradient(GradientContext& g) {
   g.Add(0, CollectiveOfGradient(g, "CollectiveAllToAllV2", g.grad(), PlainAttrs()));
@@ -36,7 +23,7 @@ void RegisterCollectiveAllToAllV2(OpRegistry& ops) {
       .traits = {.effect = Effect::kIo},
       .shape = shape::SameAsInput,
       .gradient = {AllToAllGradient},
-      .kernel = Compute<AllToAll>(),
+      .kernel = Compute<&RunKeyed<Collective::Kind::kAllToAll>>(),
   });
 }
 

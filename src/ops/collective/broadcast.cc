@@ -9,17 +9,6 @@
 namespace gyre {
 namespace {
 
-void Send(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
-  Collective collective{.kind = Collective::Kind::kBroadcast,
-                        .dtype = attrs.dtype,
-                        .timeout_nanos = attrs.timeout_nanos};
-  if (!attrs.status.ok()) return done(attrs.status);
-  const absl::StatusOr<int> ranks = ReadKeys(ctx, 1, collective);
-  if (!ranks.ok()) return done(ranks.status());
-  collective.input = ctx.TakeInput(0);
-  RunCollective(ctx, std::move(collective), *ranks, std::move(done));
-}
-
 void Receive(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
   Collective collective{.kind = Collective::Kind::kBroadcast,
                         .dtype = attrs.dtype,
@@ -104,7 +93,7 @@ void RegisterCollectiveBroadcast(OpRegistry& ops) {
            .traits = {.effect = Effect::kIo},
            .shape = shape::SameAsInput,
            .gradient = RefusesGradient("the ranks that receive would not take part in it"),
-           .kernel = Compute<Send>()});
+           .kernel = Compute<&RunKeyed<Collective::Kind::kBroadcast>>()});
   const std::string receive = absl::StrCat(
       "CollectiveBcastRecvV2(group_size: int32, group_key: int32, instance_key: int32, shape: "
       "Tshape) -> data: T {",

@@ -8,17 +8,6 @@
 namespace gyre {
 namespace {
 
-void Gather(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
-  Collective collective{.kind = Collective::Kind::kGather,
-                        .dtype = attrs.dtype,
-                        .timeout_nanos = attrs.timeout_nanos};
-  if (!attrs.status.ok()) return done(attrs.status);
-  const absl::StatusOr<int> ranks = ReadKeys(ctx, 1, collective);
-  if (!ranks.ok()) return done(ranks.status());
-  collective.input = ctx.TakeInput(0);
-  RunCollective(ctx, std::move(collective), *ranks, std::move(done));
-}
-
 void GatherGradient(GradientContext& g) {
   g.Add(0, CollectiveOfGradient(g, "CollectiveReduceScatterV2", g.grad(),
                                 ReductionAttrs("Add", "Id")));
@@ -51,7 +40,7 @@ void RegisterCollectiveGatherV2(OpRegistry& ops) {
       .traits = {.effect = Effect::kIo},
       .shape = AllRows,
       .gradient = {GatherGradient},
-      .kernel = Compute<Gather>(),
+      .kernel = Compute<&RunKeyed<Collective::Kind::kGather>>(),
   });
 }
 

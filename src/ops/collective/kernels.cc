@@ -83,6 +83,20 @@ void RunCollective(KernelContext& ctx, Collective collective, int num_ranks, Ker
   group->Start(ctx, std::move(collective), end);
 }
 
+void RunKeyed(Collective::Kind kind, KernelContext& ctx, const CollectiveAttrs& attrs,
+              KernelDone done) {
+  Collective collective{.kind = kind,
+                        .merge = attrs.merge,
+                        .divides = attrs.divides,
+                        .dtype = attrs.dtype,
+                        .timeout_nanos = attrs.timeout_nanos};
+  if (!attrs.status.ok()) return done(attrs.status);
+  const absl::StatusOr<int> ranks = ReadKeys(ctx, 1, collective);
+  if (!ranks.ok()) return done(ranks.status());
+  collective.input = ctx.TakeInput(0);
+  RunCollective(ctx, std::move(collective), *ranks, std::move(done));
+}
+
 Expr CollectiveOfGradient(GradientContext& g, absl::string_view like, Expr value, AttrMap attrs,
                           int number) {
   const double ahead = kNextOrder + number * kNextInRule;

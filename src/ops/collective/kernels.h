@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "ir/gradient_context.h"
 #include "ops/collective/group.h"
@@ -24,6 +25,15 @@ struct CollectiveAttrs {
 absl::StatusOr<int> ReadKeys(const KernelContext& ctx, int first, Collective& collective);
 // Runs it among `num_ranks`, and sets output 0, if there is one, to what comes of it.
 void RunCollective(KernelContext& ctx, Collective collective, int num_ranks, KernelDone done);
+
+// The kernel of an op whose input 0 goes into a collective of this kind, and whose inputs 1 to 3
+// are its keys.
+void RunKeyed(Collective::Kind kind, KernelContext& ctx, const CollectiveAttrs& attrs,
+              KernelDone done);
+template <Collective::Kind kKind>
+void RunKeyed(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
+  RunKeyed(kKind, ctx, attrs, std::move(done));
+}
 
 // A rule for ops of the form op(input, group_size, group_key, instance_key, …): `like` of the
 // gradient, with those keys and `attrs`. Its instance is another one, for each `number` (below 16)

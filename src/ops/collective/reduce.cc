@@ -1,25 +1,10 @@
 // CollectiveReduceV2: what all ranks bring, merged, for each of them.
-#include <utility>
-
 #include "ir/gradient_context.h"
 #include "ir/shape_context.h"
 #include "ops/collective/kernels.h"
 
 namespace gyre {
 namespace {
-
-void Reduce(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
-  Collective collective{.kind = Collective::Kind::kReduce,
-                        .merge = attrs.merge,
-                        .divides = attrs.divides,
-                        .dtype = attrs.dtype,
-                        .timeout_nanos = attrs.timeout_nanos};
-  if (!attrs.status.ok()) return done(attrs.status);
-  const absl::StatusOr<int> ranks = ReadKeys(ctx, 1, collective);
-  if (!ranks.ok()) return done(ranks.status());
-  collective.input = ctx.TakeInput(0);
-  RunCollective(ctx, std::move(collective), *ranks, std::move(done));
-}
 
 // The gradient of each rank's loss by what this rank brings, summed over the ranks: all ranks take
 // gradients alike.
@@ -70,7 +55,7 @@ void RegisterCollectiveReduceV2(OpRegistry& ops) {
       .traits = {.effect = Effect::kIo},
       .shape = shape::SameAsInput,
       .gradient = {ReduceGradient},
-      .kernel = Compute<Reduce>(),
+      .kernel = Compute<&RunKeyed<Collective::Kind::kReduce>>(),
   });
 }
 

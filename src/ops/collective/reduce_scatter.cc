@@ -8,19 +8,6 @@
 namespace gyre {
 namespace {
 
-void ReduceScatter(KernelContext& ctx, const CollectiveAttrs& attrs, KernelDone done) {
-  Collective collective{.kind = Collective::Kind::kReduceScatter,
-                        .merge = attrs.merge,
-                        .divides = attrs.divides,
-                        .dtype = attrs.dtype,
-                        .timeout_nanos = attrs.timeout_nanos};
-  if (!attrs.status.ok()) return done(attrs.status);
-  const absl::StatusOr<int> ranks = ReadKeys(ctx, 1, collective);
-  if (!ranks.ok()) return done(ranks.status());
-  collective.input = ctx.TakeInput(0);
-  RunCollective(ctx, std::move(collective), *ranks, std::move(done));
-}
-
 void ReduceScatterGradient(GradientContext& g) {
   if (g.attr<std::string>("merge_op", "Add") != "Add") {
     return g.Fail(absl::UnimplementedError(
@@ -58,7 +45,7 @@ void RegisterCollectiveReduceScatterV2(OpRegistry& ops) {
       .traits = {.effect = Effect::kIo},
       .shape = PartOfRows,
       .gradient = {ReduceScatterGradient},
-      .kernel = Compute<ReduceScatter>(),
+      .kernel = Compute<&RunKeyed<Collective::Kind::kReduceScatter>>(),
   });
 }
 
