@@ -295,6 +295,23 @@ graph {
       {"result:0"});
 }
 
+TEST(Fused, AConstantOfAnotherTypeThanItSaysIsAnError) {
+  constexpr char kText[] = R"(
+graph {
+  %x = Placeholder() dtype=float32 : float32
+  %c = Const() dtype=float32 value=int8[3]{1, 2, 3} : float32
+  %m = Mul(%x, %c) : float32
+  %y = Neg(%m) : float32
+}
+)";
+  for (const Shape& shape : {Shape(), Shape::Vector(3)}) {
+    std::mt19937 random(1);
+    const Feeds feeds = {{"x:0", Drawn(random, DType::kFloat, shape)}};
+    ExpectSame(kText, feeds, {"y:0"});
+    EXPECT_FALSE(RunStatus(*SessionFor(kText), feeds, "y:0").ok());
+  }
+}
+
 // In functions, loops and branches, of which some are not taken, errors have their places.
 TEST(Fused, GroupsInLoopsAndBranches) {
   constexpr char kText[] = R"(

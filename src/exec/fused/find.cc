@@ -176,7 +176,9 @@ class Finder {
     const Node& n = node(e.node);
     if (n.kind() != OpKind::kConst || !n.control_inputs.empty() || fed_.contains(e)) return nullptr;
     const NodeOrigin& origin = lowered_.origins[e.node];
-    return &NodeAttr<Tensor>(origin.is_plumbing ? n : *origin.node, "value");
+    const Tensor& value = NodeAttr<Tensor>(origin.is_plumbing ? n : *origin.node, "value");
+    // One that is not of the type that it says is an error of its own, when it runs.
+    return value.dtype() == n.signature.outputs[0].dtype ? &value : nullptr;
   }
 
   // Says who reads a value last, and where results lie.
