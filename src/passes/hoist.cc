@@ -23,33 +23,10 @@ namespace gyre {
 namespace {
 
 using passes::BodyFacts;
+using passes::NamedShapes;
 using passes::Rewrite;
 using passes::StagedEdit;
 using passes::StructuredEdit;
-
-// What is known of the program's shapes before the pass, by name: names stay while ids change.
-class NamedShapes {
- public:
-  explicit NamedShapes(const Staged& staged) : program_(*staged.program), shapes_(staged) {}
-
-  PartialShape Of(const std::string& function, const std::string& node, int slot) {
-    const auto [it, is_new] = ids_.try_emplace(function);
-    if (is_new) {
-      const Function* old = function.empty() ? &program_.main() : program_.FindFunction(function);
-      if (old != nullptr) {
-        for (const Node& each : old->nodes) it->second.emplace(each.name, each.id);
-      }
-    }
-    const auto id = it->second.find(node);
-    if (id == it->second.end()) return PartialShape::Unknown();
-    return shapes_.Of(function).at({id->second, slot}).shape;
-  }
-
- private:
-  const Program& program_;
-  const passes::KnownShapes shapes_;
-  HashMap<std::string, HashMap<std::string, NodeId>> ids_;
-};
 
 // The condition or the body of one loop: which of its nodes can go.
 class Invariants {

@@ -18,6 +18,7 @@
 #include "passes/prune.h"
 #include "passes/raise/raise.h"
 #include "passes/resolve.h"
+#include "passes/rows.h"
 #include "passes/share.h"
 #include "passes/simplify.h"
 #include "passes/sink.h"
@@ -42,6 +43,7 @@ constexpr PipelinePass kPasses[] = {
     {"pass-through", PassThroughPass, "who reads what a loop leaves alone need not wait for it"},
     {"trim",         TrimPass,        "what nobody needs is not carried through loops and calls"},
     {"hoist",        HoistPass,       "what every iteration computes alike is computed once"},
+    {"rows",         RowsPass,        "loops that only compute elements compute those of all rows at once"},
     {"sink",         SinkPass,        "what one branch uses is not computed for the other"},
     {"prune",        PrunePass,       "what the others have left lying about"},
 };

@@ -79,7 +79,8 @@ void SetOptions(int threads, int window, nb::handle engine, nb::handle form, nb:
   const absl::string_view kind = TextOf(engine, "an engine");
   options.engine = kind.empty() ? EngineKind::kDataflow : ValueOf(ParseEngineKind(kind));
   const absl::string_view into = TextOf(form, "a form");
-  options.form = into.empty() ? ProgramForm::kImported : ValueOf(ParseProgramForm(into));
+  options.form.reset();
+  if (!into.empty()) options.form = ValueOf(ParseProgramForm(into));
   const absl::string_view when = TextOf(compile, "a way of compiling");
   options.compile = when.empty() ? CompileMode::kAuto : ValueOf(ParseCompileMode(when));
   TheContext().Change(options);

@@ -23,7 +23,7 @@ absl::Status CheckKind(E value, const std::array<E, n>& kinds, absl::string_view
 
 absl::Status CheckSessionOptions(const SessionOptions& options) {
   GYRE_RETURN_IF_ERROR(CheckKind(options.engine, kEngineKinds, "kind of engine"));
-  GYRE_RETURN_IF_ERROR(CheckKind(options.form, kProgramForms, "form"));
+  if (options.form) GYRE_RETURN_IF_ERROR(CheckKind(*options.form, kProgramForms, "form"));
   GYRE_RETURN_IF_ERROR(CheckKind(options.compile, kCompileModes, "way of compiling"));
   if (options.cluster != nullptr &&
       (options.engine != EngineKind::kDataflow || !options.devices.empty())) {

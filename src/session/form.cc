@@ -1,7 +1,10 @@
 #include "session/form.h"
 
+#include <cstdlib>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status.h"
 #include "grad/symbolic_gradient.h"
 #include "lower/lower.h"
@@ -54,13 +57,26 @@ absl::Status CheckForm(const SessionOptions& options) {
   return CheckPipelineOptions(ToPipelineOptions(options));
 }
 
+absl::StatusOr<std::optional<ProgramForm>> FormOf(const SessionOptions& options) {
+  if (options.form) return options.form;
+  const char* const variable = std::getenv("GYRE_FORM");
+  const absl::string_view text = variable == nullptr ? "" : variable;
+  if (text.empty() || text == "auto") return std::nullopt;
+  if (const absl::StatusOr<ProgramForm> said = ParseProgramForm(text); said.ok()) return *said;
+  return absl::InvalidArgumentError(
+      absl::StrCat("GYRE_FORM is '", text, "', which is no form of programs: auto, ",
+                   absl::StrJoin(kProgramForms, ", ", [](std::string* out, ProgramForm form) {
+                     absl::StrAppend(out, to_string(form));
+                   })));
+}
+
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options) {
   if (HasSymbolicGradients(*staged.program)) {
     // Only what the run needs: others may be of functions that have no gradient.
     GYRE_ASSIGN_OR_RETURN(staged, PrunePass(staged));
     GYRE_ASSIGN_OR_RETURN(staged.program, ExpandSymbolicGradients(staged.program));
   }
-  switch (options.form) {
+  switch (options.form.value_or(ProgramForm::kImported)) {
     case ProgramForm::kImported:
       return staged;
     case ProgramForm::kRaised:

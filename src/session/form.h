@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,11 @@ namespace gyre {
 // INVALID_ARGUMENT when `options` names a pass that does not exist.
 absl::Status CheckForm(const SessionOptions& options);
 
-// The program in the form that `options` names.
+// The form that options or the environment (GYRE_FORM) name; nullopt: as imported, and optimised
+// once it is hot. INVALID_ARGUMENT where the environment names none that there is.
+absl::StatusOr<std::optional<ProgramForm>> FormOf(const SessionOptions& options);
+
+// The program in the form that `options` names, or as it is.
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options);
 
 // The program as runs of sessions take it that ask for these: what branches and loops do happens

@@ -6,8 +6,10 @@
 #include <random>
 #include <unordered_map>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "analysis/collectives.h"
+#include "analysis/effects.h"
 #include "base/env.h"
 #include "base/fork.h"
 #include "base/hash_map.h"
@@ -21,6 +23,7 @@
 #include "ops/registry.h"
 #include "session/check_options.h"
 #include "session/form.h"
+#include "session/hot_program.h"
 #include "session/literal.h"
 #include "session/names.h"
 #include "session/program_file.h"
@@ -109,8 +112,23 @@ struct Prepared {
   std::vector<std::string> feed_names;
   std::vector<DType> feed_types;  // what each takes; kInvalid: anything
   std::unique_ptr<Executable> executable;
-  bool meets_ranks = false;  // it holds collectives
+  const HotProgram* hot = nullptr;  // that one, if it may change its form
+  bool meets_ranks = false;         // it holds collectives
 };
+
+// A program is hot when its runs have taken so many times as long as preparing it took.
+constexpr int64_t kHotAfter = 20;
+constexpr int64_t kHotAfterAtLeastNanos = 10'000'000;
+
+// Whether `program` computes its results, and does nothing else that is there after a run.
+bool OnlyComputes(const Staged& staged) {
+  const Effects effects(*staged.program);
+  const Function& main = staged.program->main();
+  const std::vector<bool> needed = NeededNodes(main, staged.signature);
+  return absl::c_all_of(main.nodes, [&](const Node& node) {
+    return !needed[node.id] || IsPrimitive(node.kind()) || effects.Of(node).MayDrop();
+  });
+}
 
 // What is fed, numbers written in C++ as elements of the types that are wanted.
 absl::StatusOr<std::vector<Tensor>> ValuesOf(const Feeds& feeds, const Prepared& prepared) {
@@ -165,10 +183,19 @@ struct Session::State {
   absl::StatusOr<std::shared_ptr<const Prepared>> Compile(
       const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
       const std::vector<std::string>& targets) const;
+  absl::StatusOr<EngineOptions> MakeEngineOptions() const;
+  bool MayChangeForm() const;
+  void OptimizeOnceHot(int64_t prepare_nanos, EngineOptions engine_options,
+                       Prepared& prepared) const;
   absl::StatusOr<DType> FeedType(Endpoint endpoint, absl::string_view name) const;
   absl::Status CheckFeed(const Prepared& prepared, size_t i, const Tensor& value) const;
   absl::StatusOr<std::vector<Tensor>> Run(const Prepared& prepared, absl::Span<const Tensor> feeds,
                                           const RunOptions& run_options, const RunLimits& limits);
+  absl::StatusOr<std::vector<Tensor>> RunOnce(const Executable& executable,
+                                              const Prepared& prepared,
+                                              absl::Span<const Tensor> feeds,
+                                              const RunOptions& run_options,
+                                              const RunLimits& limits);
 };
 
 struct PreparationLimit::State {
@@ -209,6 +236,25 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     GYRE_ASSIGN_OR_RETURN(const NodeId node, names->FindTarget(name));
     result->signature.targets.push_back(node);
   }
+  GYRE_ASSIGN_OR_RETURN(const EngineOptions engine_options, MakeEngineOptions());
+  GYRE_ASSIGN_OR_RETURN(const std::optional<ProgramForm> form, FormOf(options));
+  SessionOptions in_form = options;
+  in_form.form = form;
+  return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
+    const int64_t start = SystemClock().NowNanos();
+    GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), in_form));
+    // On a cluster, kernels run elsewhere.
+    result->meets_ranks =
+        options.cluster == nullptr && HoldsCollectives(*staged.program, staged.signature);
+    GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
+                                                              staged.signature, engine_options));
+    if (!form && !result->meets_ranks && MayChangeForm())
+      OptimizeOnceHot(SystemClock().NowNanos() - start, engine_options, *result);
+    return std::shared_ptr<const Prepared>(std::move(result));
+  });
+}
+
+absl::StatusOr<EngineOptions> Session::State::MakeEngineOptions() const {
   EngineOptions engine_options;
   engine_options.parallel = options.parallel;
   if (options.parallel.threads == 0) engine_options.parallel.threads = NumProcessors();
@@ -221,15 +267,43 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   }
   engine_options.place.soft = options.soft_placement;
   engine_options.place.spread_seed = options.testing.spread_seed;
-  return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
-    GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
-    // On a cluster, kernels run elsewhere.
-    result->meets_ranks =
-        options.cluster == nullptr && HoldsCollectives(*staged.program, staged.signature);
-    GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
-                                                              staged.signature, engine_options));
-    return std::shared_ptr<const Prepared>(std::move(result));
-  });
+  return engine_options;
+}
+
+// Who has said how nodes are to run, or where, means the program's own.
+bool Session::State::MayChangeForm() const {
+  return options.engine != EngineKind::kReference && options.cluster == nullptr &&
+         options.devices.empty() && options.parallel.window == 0 &&
+         options.testing.schedule_seed == 0;
+}
+
+void Session::State::OptimizeOnceHot(int64_t prepare_nanos, EngineOptions engine_options,
+                                     Prepared& prepared) const {
+  SessionOptions as_optimized = options;
+  as_optimized.form = ProgramForm::kOptimized;
+  auto optimize = [program = program, signature = prepared.signature, engine = engine,
+                   as_optimized = std::move(as_optimized),
+                   engine_options =
+                       std::move(engine_options)]() -> absl::StatusOr<HotProgram::Optimized> {
+    GYRE_ASSIGN_OR_RETURN(const Staged staged,
+                          ToForm(MakeStaged(program, signature), as_optimized));
+    HotProgram::Optimized made = {.may_repeat = OnlyComputes(staged)};
+    // It takes over from a program whose loops are native by now.
+    EngineOptions at_once = engine_options;
+    CompileMode& mode = at_once.compile.mode;
+    if (mode == CompileMode::kAuto) mode = CompileMode::kAlways;
+    absl::StatusOr<std::unique_ptr<Executable>> executable =
+        engine->Compile(staged.program, staged.signature, at_once);
+    if (absl::IsFailedPrecondition(executable.status()))  // there is no compiler
+      executable = engine->Compile(staged.program, staged.signature, engine_options);
+    GYRE_ASSIGN_OR_RETURN(made.executable, std::move(executable));
+    return made;
+  };
+  auto hot = std::make_unique<HotProgram>(
+      std::move(prepared.executable), std::max(kHotAfter * prepare_nanos, kHotAfterAtLeastNanos),
+      std::move(optimize));
+  prepared.hot = hot.get();
+  prepared.executable = std::move(hot);
 }
 
 absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Prepare(
@@ -299,7 +373,18 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
         "this callable takes ", prep.signature.feeds.size(), " feeds, not ", feeds.size()));
   }
   for (size_t i = 0; i < feeds.size(); ++i) GYRE_RETURN_IF_ERROR(CheckFeed(prep, i, feeds[i]));
+  absl::StatusOr<std::vector<Tensor>> results =
+      RunOnce(*prep.executable, prep, feeds, run_options, limits);
+  if (results.ok() || prep.hot == nullptr || !prep.hot->RepeatsToTell(results.status()))
+    return results;
+  return RunOnce(prep.hot->imported(), prep, feeds, run_options, RunLimits(run_options));
+}
 
+absl::StatusOr<std::vector<Tensor>> Session::State::RunOnce(const Executable& executable,
+                                                            const Prepared& prep,
+                                                            absl::Span<const Tensor> feeds,
+                                                            const RunOptions& run_options,
+                                                            const RunLimits& limits) {
   const std::shared_ptr<Cancellation>& cancellation = limits.cancellation();
   const auto budget = MakeRef<MemoryBudget>(limits.budget_bytes());
   const auto rendezvous = std::make_shared<LocalRendezvous>(budget);
@@ -326,7 +411,7 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
     env.rendezvous = part->rendezvous();
     hooks.progress = part->probe();
   }
-  absl::StatusOr<std::vector<Tensor>> results = prep.executable->Run(feeds, env, hooks);
+  absl::StatusOr<std::vector<Tensor>> results = executable.Run(feeds, env, hooks);
   if (part != nullptr) part->End(results.status());
   // What is ready behind the deadline comes too late, though nobody has looked at the clock.
   if (results.ok() && !cancellation->IsCancelled()) {

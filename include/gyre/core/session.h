@@ -17,6 +17,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,8 +39,10 @@ class ResourceStore;
 
 struct SessionOptions {
   EngineKind engine = EngineKind::kDataflow;
-  // Other forms than the program's own are made for each signature when it is first run.
-  ProgramForm form = ProgramForm::kImported;
+  // Not set: programs run as they are, and those that run for long are optimised in the background
+  // and then run so, where that is faster; or as the environment variable GYRE_FORM says (a form,
+  // or auto). Other forms than the program's own are made for each signature when it is first run.
+  std::optional<ProgramForm> form;
   // kAuto: as the environment variable GYRE_COMPILE says (auto, always, never), if it is set.
   CompileMode compile = CompileMode::kAuto;
   // Seed of random ops whose own seeds are zero. Nondeterministic when 0.
@@ -56,7 +59,7 @@ struct SessionOptions {
   // Requests that none of the devices meets, or none with a kernel for it, are dropped, rather than
   // an error.
   bool soft_placement = false;
-  PassOptions passes;  // of the form kOptimized
+  PassOptions passes;  // of optimised programs
   // Where Print and its kin write: stream "stderr" or "stdout", text. Default: those streams.
   std::function<void(absl::string_view stream, absl::string_view text)> print;
   TestingOptions testing;

@@ -22,4 +22,17 @@ const FunctionShapes& KnownShapes::Of(absl::string_view function) const {
   return shapes == nullptr ? nothing_ : *shapes;
 }
 
+PartialShape NamedShapes::Of(const std::string& function, const std::string& node, int slot) {
+  const auto [it, is_new] = ids_.try_emplace(function);
+  if (is_new) {
+    const Function* old = function.empty() ? &program_.main() : program_.FindFunction(function);
+    if (old != nullptr) {
+      for (const Node& each : old->nodes) it->second.emplace(each.name, each.id);
+    }
+  }
+  const auto id = it->second.find(node);
+  if (id == it->second.end()) return PartialShape::Unknown();
+  return shapes_.Of(function).at({id->second, slot}).shape;
+}
+
 }  // namespace gyre::passes

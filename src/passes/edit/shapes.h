@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
+#include "base/hash_map.h"
 #include "ir/shape_inference.h"
 #include "passes/staged.h"
 
@@ -20,6 +22,20 @@ class KnownShapes {
  private:
   std::optional<ShapeTable> table_;
   FunctionShapes nothing_;
+};
+
+// What is known before a pass, by name: names stay while ids change. Not thread-safe.
+class NamedShapes {
+ public:
+  explicit NamedShapes(const Staged& staged) : program_(*staged.program), shapes_(staged) {}
+
+  // Of output `slot` of a node; of the main graph for "".
+  PartialShape Of(const std::string& function, const std::string& node, int slot);
+
+ private:
+  const Program& program_;
+  const KnownShapes shapes_;
+  HashMap<std::string, HashMap<std::string, NodeId>> ids_;
 };
 
 }  // namespace gyre::passes
