@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "base/clock.h"
+#include "base/env.h"
 #include "base/fork.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/clock.h"
+#include "base/env.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {
