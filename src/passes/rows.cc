@@ -14,6 +14,7 @@
 #include "base/work.h"
 #include "ir/builder.h"
 #include "ir/calls.h"
+#include "ops/array/element.h"
 #include "ops/list/row_part.h"
 #include "passes/edit/body.h"
 #include "passes/edit/shapes.h"
@@ -142,6 +143,8 @@ class RowLoop {
   }
 
   bool IsRowNumber(Endpoint inside) const {
+    if (const Node& node = InBody(inside.node); RowPartOf(node) == RowPart::kWiden)
+      inside = node.inputs[0];
     const int variable = body_.variable_of[inside.node];
     return inside.node == body_.counter || (variable >= 0 && is_counter_[variable]);
   }
@@ -173,7 +176,18 @@ class RowLoop {
     return of >= 0 && invariant_[of] && TakeLimit(InitialOf(of));
   }
 
+  // `e` without the guard against a negative number, of what counts rows.
+  Endpoint Unguarded(Endpoint e) const {
+    const Node& node = Outside(e);
+    if (RowPartOf(node) != RowPart::kMaximum ||
+        IntegerOf(Outside(caller_.Resolve(node.inputs[1]))) != 0)
+      return e;
+    const Endpoint count = caller_.Resolve(node.inputs[0]);
+    return RowPartOf(Outside(count)) == RowPart::kPick ? count : e;
+  }
+
   bool TakeLimit(Endpoint limit) {
+    limit = Unguarded(limit);
     if (const std::optional<int64_t> number = IntegerOf(Outside(limit))) return TakeNumber(*number);
     if (known_limit_ || (limit_.node >= 0 && limit_ != limit)) return false;
     limit_ = limit;
@@ -185,7 +199,7 @@ class RowLoop {
     return true;
   }
   bool IsLimit(Endpoint e) const {
-    return known_limit_ ? IntegerOf(Outside(e)) == *known_limit_ : e == limit_;
+    return known_limit_ ? IntegerOf(Outside(e)) == *known_limit_ : Unguarded(e) == limit_;
   }
 
   // All variables that are neither counters nor the same for all rows are lists that get a row in
@@ -260,21 +274,39 @@ class RowLoop {
 
   // Row i of a tensor: an element of the list of its rows, or x[i].
   bool TakeRow(const Node& node) {
-    const bool is_element = node.role() == Role::kElement && node.inputs.size() == 2;
-    if (!is_element && RowPartOf(node) != RowPart::kGet) return false;
-    if (!node.control_inputs.empty() || !IsRowNumber(node.inputs[1])) return false;
-    const int variable = body_.variable_of[node.inputs[0].node];
-    if (variable < 0 || !invariant_[variable]) return false;
-    Endpoint rows = InitialOf(variable);
-    const PartialShape row = RowShape({node.id, 0});
-    if (!is_element) {
-      const Node& list = Outside(rows);
-      if (RowPartOf(list) != RowPart::kRows || !AllowsRows(InBody(node.inputs[2].node), row))
-        return false;
-      rows = caller_.Resolve(list.inputs[0]);
+    if (!node.control_inputs.empty()) return false;
+    std::optional<Endpoint> rows;
+    if (RowPartOf(node) == RowPart::kGet) {
+      rows = RowsOfList(node);
+    } else if (const auto access = ElementAccessOf(*body_.function, node)) {
+      rows = RowsOfAccess(*access);
     }
-    taken_.push_back({{node.id, 0}, rows, true, row});
-    return IsTrivial(node.signature.outputs[0].dtype);
+    if (!rows || !IsTrivial(node.signature.outputs[0].dtype)) return false;
+    taken_.push_back({{node.id, 0}, *rows, true, RowShape({node.id, 0})});
+    return true;
+  }
+
+  // What `inside` is before the loop, if it stays that.
+  std::optional<Endpoint> Invariant(Endpoint inside) const {
+    const int variable = body_.variable_of[inside.node];
+    if (variable < 0 || !invariant_[variable]) return std::nullopt;
+    return InitialOf(variable);
+  }
+
+  std::optional<Endpoint> RowsOfList(const Node& get) const {
+    const std::optional<Endpoint> list = Invariant(get.inputs[0]);
+    if (!list || !IsRowNumber(get.inputs[1]) || RowPartOf(Outside(*list)) != RowPart::kRows ||
+        !AllowsRows(InBody(get.inputs[2].node), RowShape({get.id, 0})))
+      return std::nullopt;
+    return caller_.Resolve(Outside(*list).inputs[0]);
+  }
+
+  std::optional<Endpoint> RowsOfAccess(const ElementAccess& access) const {
+    const bool is_one = !access.end || RowShape(*access.end) == PartialShape(Dims{1});
+    if (access.value || access.indices.size() != 1 || access.indices[0].constant || !is_one ||
+        !IsRowNumber(access.indices[0].scalar))
+      return std::nullopt;
+    return Invariant(access.tensor);
   }
 
   bool IsComputation(const Node& node) const {

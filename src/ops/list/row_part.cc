@@ -14,6 +14,11 @@ bool PicksOne(const Node& node) {
   return node.attrs.GetOr<int64_t>("shrink_axis_mask", 0) == 1;
 }
 
+bool Widens(const Node& node) {
+  return node.signature.inputs[0].dtype == DType::kInt32 &&
+         node.signature.outputs[0].dtype == DType::kInt64;
+}
+
 constexpr std::pair<absl::string_view, RowPart> kParts[] = {
     {"TensorListFromTensor", RowPart::kRows},
     {"TensorListReserve", RowPart::kReserve},
@@ -25,7 +30,9 @@ constexpr std::pair<absl::string_view, RowPart> kParts[] = {
     {"Shape", RowPart::kShape},
     {"StridedSlice", RowPart::kPick},
     {"Less", RowPart::kLess},
-    {"LogicalAnd", RowPart::kAnd}};
+    {"LogicalAnd", RowPart::kAnd},
+    {"Maximum", RowPart::kMaximum},
+    {"Cast", RowPart::kWiden}};
 
 }  // namespace
 
@@ -34,6 +41,7 @@ RowPart RowPartOf(const Node& node) {
   for (const auto& [name, part] : kParts) {
     if (node.op_name != name) continue;
     if (part == RowPart::kPick && !PicksOne(node)) return RowPart::kOther;
+    if (part == RowPart::kWiden && !Widens(node)) return RowPart::kOther;
     // Says how many there have to be.
     if (part == RowPart::kStack && node.attrs.GetOr<int64_t>("num_elements", -1) >= 0)
       return RowPart::kOther;

@@ -20,6 +20,8 @@ enum class RowPart : uint8_t {
   kPick,     // one element of input 0, which the constants of inputs 1 to 3 choose
   kLess,     // input 0 < input 1
   kAnd,
+  kMaximum,  // the larger one of input 0 and input 1
+  kWiden,    // the int32 that input 0 is, as an int64
 };
 
 // kOther, too, where attributes make the node do something else.
