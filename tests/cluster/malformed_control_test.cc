@@ -14,7 +14,7 @@
 #include "cluster/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/core/debug.h"
-#include "session/trace_log.h"
+#include "session/trace/log.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 

@@ -20,7 +20,7 @@
 #include "ir/parse.h"
 #include "ir/text/printer.h"
 #include "session/program_file.h"
-#include "session/trace_log.h"
+#include "session/trace/log.h"
 #include "support/paths.h"
 
 namespace gyre {

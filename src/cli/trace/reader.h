@@ -1,4 +1,4 @@
-// Reads a timeline that `gyre run --trace` wrote (src/session/trace_writer.cc). Any file will do:
+// Reads a timeline that `gyre run --trace` wrote (src/session/trace/writer.cc). Any file will do:
 // what is no timeline is refused with the reason, events of other writers count as far as they have
 // a name and a time. Pure; any thread.
 #pragma once

@@ -11,9 +11,9 @@
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "gyre/core/debug.h"
-#include "session/trace_dependencies.h"
-#include "session/trace_lanes.h"
-#include "session/trace_log.h"
+#include "session/trace/dependencies.h"
+#include "session/trace/lanes.h"
+#include "session/trace/log.h"
 #include "tensor/io/output_file.h"
 
 namespace gyre {

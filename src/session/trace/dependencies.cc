@@ -1,4 +1,4 @@
-#include "session/trace_dependencies.h"
+#include "session/trace/dependencies.h"
 
 #include <tuple>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "session/trace_log.h"
+#include "session/trace/log.h"
 
 namespace gyre::trace {
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "gyre/core/debug.h"
 #include "session/surroundings.h"
-#include "session/trace_log.h"
+#include "session/trace/log.h"
 
 namespace gyre {
 namespace trace {

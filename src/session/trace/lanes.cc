@@ -1,4 +1,4 @@
-#include "session/trace_lanes.h"
+#include "session/trace/lanes.h"
 
 #include <algorithm>
 #include <map>

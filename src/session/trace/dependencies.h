@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "session/trace_log.h"
+#include "session/trace/log.h"
 
 namespace gyre::trace {
 
