@@ -295,6 +295,63 @@ graph {
       {"result:0"});
 }
 
+// y = x // 0 is alive whatever p says; `reader` reads it beside what may be dead.
+std::string BesideASwitch(absl::string_view reader) {
+  return absl::StrCat(R"(
+graph {
+  %x = Placeholder() dtype=int32 shape=() : int32
+  %p = Placeholder() dtype=bool shape=() : bool
+  %zero = Const() value=int32{0} : int32
+  %bad = FloorDiv(%x, %zero) : int32
+  %side = Switch(%x, %p) : (int32, int32)
+  %other = Switch(%x, %p) : (int32, int32)
+)",
+                      reader, R"(
+  %y = Merge(%read, %side:1) : (int32, int32)
+}
+)");
+}
+
+TEST(Fused, AnOpThatMayFailWaitsForNothingThatMayBeDead) {
+  const std::string dead = BesideASwitch("  %read = AddV2(%bad, %side) : int32");
+  EXPECT_EQ(GroupsOf(dead, {"x", "p"}, {"y"}), Groups{});
+  for (const bool p : {false, true}) {
+    ExpectSame(dead, {{"x:0", Tensor::Scalar<int32_t>(3)}, {"p:0", Tensor::Scalar(p)}}, {"y:0"});
+  }
+  // On one side of one predicate all are dead together, and so is what cannot fail.
+  EXPECT_EQ(GroupsOf(BesideASwitch("  %d = FloorDiv(%side, %other) : int32\n"
+                                   "  %read = AddV2(%d, %side) : int32"),
+                     {"x", "p"}, {"y"}),
+            (Groups{{"read", {"d", "read"}}}));
+  EXPECT_EQ(GroupsOf(BesideASwitch("  %n = Neg(%x) : int32\n"
+                                   "  %read = AddV2(%n, %side) : int32"),
+                     {"x", "p"}, {"y"}),
+            (Groups{{"read", {"n", "read"}}}));
+}
+
+// Behind a conditional, and in its branches, ops are groups as elsewhere.
+TEST(Fused, ConditionalsDoNotPartWhatIsAliveWithThem) {
+  constexpr char kText[] = R"(
+graph {
+  %x = Placeholder() dtype=int32 shape=() : int32
+  %p = Placeholder() dtype=bool shape=() : bool
+  %if = StatelessIf(%p, %x) then_branch=@less else_branch=@more : int32
+  %d = FloorDiv(%x, %x) : int32
+  %y = AddV2(%d, %if) : int32
+}
+func @less(%x: int32) -> (r: int32) {
+  %a = FloorDiv(%x, %x) : int32
+  %r = Sub(%a, %x) : int32
+  return %r
+}
+func @more(%x: int32) -> (r: int32) {
+  %r = Neg(%x) : int32
+  return %r
+}
+)";
+  EXPECT_EQ(GroupsOf(kText, {"x", "p"}, {"y"}), (Groups{{"if/r_1", {"a", "r"}}, {"y", {"d", "y"}}}));
+}
+
 TEST(Fused, AConstantOfAnotherTypeThanItSaysIsAnError) {
   constexpr char kText[] = R"(
 graph {

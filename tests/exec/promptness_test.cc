@@ -125,6 +125,18 @@ graph {
 }
 )",
                  30});
+  std::string group = R"(
+graph {
+  %shape = Const() value=int32[1]{2048} : int32
+  %half = Const() value=float32{0.5} : float32
+  %x = Fill(%shape, %half) : float32
+)";
+  constexpr int kOps = 6000;
+  for (int i = 0; i < kOps; ++i) {
+    absl::StrAppend(&group, "  %", i + 1 == kOps ? "y" : absl::StrCat("d", i), " = Digamma(%",
+                    i == 0 ? "x" : absl::StrCat("d", i - 1), ") : float32\n");
+  }
+  all.push_back({"group of ops", group + "}\n", 10});
   all.push_back({"wait", R"(
 graph {
   %y = _Recv() tensor_type=float32 tensor_name="edge" send_device="a" send_device_incarnation=1 recv_device="b" : float32

@@ -45,6 +45,19 @@ std::string Wide(int n) {
   return absl::StrCat(text, "  %y = AddN(", absl::StrJoin(inputs, ", "), ") : float32\n}\n");
 }
 
+// Each node waits for one of its own.
+std::string ControlsOfEach(int n) {
+  std::string text = kHead;
+  std::string last = "x";
+  for (int i = 0; i < n; ++i) {
+    const std::string name = i + 1 == n ? "y" : absl::StrCat("n", i);
+    absl::StrAppend(&text, "  %c", i, " = NoOp()\n  %", name, " = Neg(%", last, ", ^%c", i,
+                    ") : float32\n");
+    last = name;
+  }
+  return absl::StrCat(text, "}\n");
+}
+
 std::string ControlInputs(int n) {
   std::string text = kHead;
   std::string controls;
@@ -225,6 +238,7 @@ const std::vector<LargeProgram>& LargePrograms() {
       {.name = "Chain", .text = &Chain},
       {.name = "Wide", .text = &Wide},
       {.name = "ControlInputs", .text = &ControlInputs},
+      {.name = "ControlsOfEach", .text = &ControlsOfEach, .n = 8000},
       {.name = "Attributes", .text = &Attributes},
       {.name = "Identities", .text = &Identities, .n = 500},
       {.name = "Diamonds", .text = &Diamonds},

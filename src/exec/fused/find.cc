@@ -1,10 +1,12 @@
 // From a lowered function to its groups.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "analysis/order.h"
 #include "base/work.h"
+#include "exec/fused/alive.h"
 #include "exec/fused/group.h"
 #include "ops/registry.h"
 
@@ -29,6 +31,7 @@ class Finder {
     if (num_candidates_ < 2) return groups;
     FindReaders();
     const std::vector<NodeId> order = ProducersFirst(function_, needed_);
+    alive_.emplace(lowered_, order);
     Assign(order);
     std::vector<NodeId> last;  // of the groups
     for (const NodeId id : order) {
@@ -92,7 +95,7 @@ class Finder {
         continue;
       }
       const NodeId group = reader_group[*id];
-      const bool joins = !is_seen_[*id] && group >= 0 && Fits(*id, group);
+      const bool joins = !is_seen_[*id] && group >= 0 && Fits(*id, group) && MayWaitFor(*id, group);
       group_of_[*id] = joins ? group : *id;
       if (joins) {
         computed_inputs_[group].erase({*id, 0});
@@ -121,6 +124,13 @@ class Finder {
     return more <= 1 || static_cast<int>(inputs.size()) + more <= kMaxComputedInputs;
   }
 
+  // An op that may fail, alive, tells so whatever its readers do.
+  bool MayWaitFor(NodeId id, NodeId group) const {
+    const Node& op = *lowered_.origins[id].node;
+    const bool never_fails = op.op->failure != nullptr && op.op->failure(op) == Failure::kNever;
+    return never_fails || alive_->AreAliveTogether(id, group);
+  }
+
   // `members`: producers first.
   std::shared_ptr<const FusedGroup> Make(const std::vector<NodeId>& members) {
     auto group = std::make_shared<FusedGroup>();
@@ -128,10 +138,12 @@ class Finder {
     HashMap<Endpoint, ValueIndex> values;
     std::vector<Endpoint> inputs;
     std::vector<NodeId> controls;
+    HashSet<NodeId> has_control;
     const HashSet<NodeId> own(members.begin(), members.end());
     for (const NodeId id : members) {
+      SpendWork(static_cast<int64_t>(node(id).control_inputs.size()));
       for (const NodeId control : node(id).control_inputs)
-        if (!absl::c_linear_search(controls, control)) controls.push_back(control);
+        if (has_control.insert(control).second) controls.push_back(control);
       for (const Endpoint& e : node(id).inputs) {
         if (own.contains(e.node) || ConstantOf(e) != nullptr) continue;
         if (values.emplace(e, static_cast<ValueIndex>(inputs.size())).second) inputs.push_back(e);
@@ -252,6 +264,7 @@ class Finder {
   const HashSet<Endpoint> fed_;
   std::vector<bool> is_candidate_, is_seen_;
   int num_candidates_ = 0;
+  std::optional<AliveSets> alive_;
   std::vector<NodeId> group_of_;  // the last op of it; -1: none
   HashMap<NodeId, HashSet<Endpoint>> computed_inputs_;
   HashMap<NodeId, std::vector<NodeId>> members_;

@@ -27,6 +27,8 @@ constexpr int64_t kMinPiece = 64;
 // Elements of a task of its own: as much work as one op's kernel would make one of.
 constexpr int64_t kTaskElements = 16384;
 constexpr int64_t kMinTaskElements = 2048;
+// Results between two looks at the clock: milliseconds of the slowest ops.
+constexpr int64_t kPolledResults = 16 * kMaxPiece;
 
 // The elements of a value.
 enum class Extent : uint8_t {
@@ -82,7 +84,9 @@ class Runner {
       const Tensor& tensor = given(value);
       std::memcpy(cells + group_.cells[value], tensor.raw_data(), DTypeSize(tensor.dtype()));
     }
+    int64_t results = 0;
     for (const CellStep& step : group_.steps) {
+      if (++results % kPolledResults == 0 && !ctx_.Poll().ok()) return false;
       if (step.function == nullptr) {
         if (!RunOneElement(*step.op, cells)) return false;
         continue;
@@ -201,7 +205,7 @@ class Runner {
     return ctx_.Allocate(last.dtype, *shape_);
   }
 
-  // Elements [begin, end) of the result.
+  // Elements [begin, end) of the result. False: some have none, or the run is over.
   bool RunTask(char* to, int64_t begin, int64_t end) const {
     alignas(64) std::array<char, kPieceBytes> slots;
     const int64_t row = row_ == nullptr ? 0 : row_->num_elements();
@@ -213,6 +217,7 @@ class Runner {
     absl::InlinedVector<const void*, 8> operands(group_.max_operands);
     struct alignas(16) One : std::array<char, 16> {};
     std::array<One, kMaxBroadcastOperands> ones;
+    int64_t results = 0;  // since the last look at the clock
     for (int64_t at = begin, n = 0; at < end; at += n) {
       n = std::min(piece, end - at);
       const int64_t in_row = row == 0 ? 0 : at % row;
@@ -232,6 +237,10 @@ class Runner {
       for (size_t k = 0; k < group_.ops.size(); ++k) {
         const FusedOp& op = group_.ops[k];
         const bool is_one = extents_[group_.num_given() + k] == Extent::kOne;
+        if ((results += is_one ? 1 : n) >= kPolledResults) {
+          results = 0;
+          if (!ctx_.Poll().ok()) return false;
+        }
         char* const output =
             op.slot == 0 ? to + at * op.bytes : slots.data() + (op.slot - 1) * slot_bytes;
         uint32_t repeated = 0;
