@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "base/status.h"
+#include "base/work.h"
 
 namespace gyre::cli {
 namespace {
@@ -173,8 +174,12 @@ template <typename T>
 absl::Status Fill(const std::vector<Item>& items, Tensor& tensor) {
   const absl::Span<T> values = tensor.mutable_values<T>();
   for (size_t i = 0; i < values.size(); ++i) {
-    const Item& item = items[items.size() == 1 ? 0 : i];
-    if (item.quoted || !Convert(item.text, values[i])) {
+    SpendWork();
+    const bool is_first = i == 0 || items.size() > 1;
+    const Item& item = items[is_first ? i : 0];
+    if (!is_first) {
+      values[i] = values[0];
+    } else if (item.quoted || !Convert(item.text, values[i])) {
       return absl::InvalidArgumentError(
           absl::StrCat("'", item.text, "' is not ", DTypeName(tensor.dtype())));
     }
@@ -185,7 +190,12 @@ absl::Status Fill(const std::vector<Item>& items, Tensor& tensor) {
 template <>
 absl::Status Fill<std::string>(const std::vector<Item>& items, Tensor& tensor) {
   const absl::Span<std::string> values = tensor.mutable_values<std::string>();
-  for (size_t i = 0; i < values.size(); ++i) values[i] = items[items.size() == 1 ? 0 : i].text;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Item& item = items[items.size() == 1 ? 0 : i];
+    SpendWork();
+    SpendWorkMemory(static_cast<int64_t>(item.text.size()));
+    values[i] = item.text;
+  }
   return absl::OkStatus();
 }
 
@@ -292,9 +302,15 @@ absl::StatusOr<Tensor> ParseLiteral(absl::string_view text, DType dtype,
     if (dtype == DType::kInvalid) dtype = GuessDType(literal.items);
   }
   GYRE_ASSIGN_OR_RETURN(const Shape fitted, FitShape(literal, shape));
-  GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, fitted));
-  GYRE_RETURN_IF_ERROR(FillItems(literal.items, tensor));
-  return tensor;
+  // One number may be asked to fill any shape.
+  return RunStage("reading what is fed to", [&]() -> absl::StatusOr<Tensor> {
+    const size_t element = IsTrivial(dtype) ? DTypeSize(dtype) : sizeof(std::string);
+    const double bytes = static_cast<double>(fitted.num_elements()) * static_cast<double>(element);
+    SpendWorkMemory(static_cast<int64_t>(std::min(bytes, 1e18)));
+    GYRE_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, fitted));
+    GYRE_RETURN_IF_ERROR(FillItems(literal.items, tensor));
+    return tensor;
+  });
 }
 
 }  // namespace gyre::cli

@@ -231,6 +231,7 @@ absl::StatusOr<GraphOrModel> LoadProgram(const RunPlan& plan, const AskedCluster
 }
 
 absl::StatusOr<std::vector<Request>> MakeRequests(const RunPlan& plan, const GraphOrModel& loaded) {
+  const PreparationLimit limit(plan.run);
   std::vector<Request> requests;
   const MainNames names(loaded.session().program());
   GYRE_RETURN_IF_ERROR(names.FindSignature({}, {}, plan.init).status());
@@ -251,15 +252,17 @@ class Runner {
         progress_(progress),
         watch_(plan.watch) {}
 
-  absl::Status Prepare(const std::vector<Request>& requests) {
-    std::vector<std::shared_ptr<const Program>> forms;
-    if (plan_.session.form != ProgramForm::kImported) {
-      for (const Request& request : requests) {
-        GYRE_ASSIGN_OR_RETURN(forms.emplace_back(), InForm(request));
-      }
+  // The programs that run, where they are not as imported. Errors are those of the program.
+  absl::Status MakeForms(const std::vector<Request>& requests) {
+    if (plan_.session.form == ProgramForm::kImported) return absl::OkStatus();
+    const PreparationLimit limit(plan_.run);
+    for (const Request& request : requests) {
+      GYRE_ASSIGN_OR_RETURN(forms_.emplace_back(), InForm(request));
     }
-    return watch_.Prepare(session_.program(), forms);
+    return absl::OkStatus();
   }
+  // Errors are those of the command line.
+  absl::Status Prepare() { return watch_.Prepare(session_.program(), forms_); }
 
   absl::Status RunAll(const std::vector<Request>& requests) {
     absl::Status status = RunEach(requests);
@@ -308,6 +311,7 @@ class Runner {
   Session& session_;
   const Streams& streams_;
   RunProgressLine& progress_;
+  std::vector<std::shared_ptr<const Program>> forms_;
   Watch watch_;
 };
 
@@ -324,9 +328,16 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
                   absl::InvalidArgumentError("--save is for models; 'gyre convert' writes graphs"));
   }
   const auto requests = MakeRequests(*plan, *loaded);
-  if (!requests.ok()) return Misuse(kRunCommand, streams, requests.status());
+  if (!requests.ok()) {
+    const bool is_limit =
+        absl::IsResourceExhausted(requests.status()) || absl::IsDeadlineExceeded(requests.status());
+    return is_limit ? Failure(kRunCommand, streams, requests.status())
+                    : Misuse(kRunCommand, streams, requests.status());
+  }
   Runner runner(*plan, loaded->session(), streams, progress);
-  if (absl::Status status = runner.Prepare(*requests); !status.ok())
+  if (absl::Status status = runner.MakeForms(*requests); !status.ok())
+    return Failure(kRunCommand, streams, status);
+  if (absl::Status status = runner.Prepare(); !status.ok())
     return Misuse(kRunCommand, streams, status);
   absl::Status status = runner.RunAll(*requests);
   if (status.ok() && !plan->save.empty()) {

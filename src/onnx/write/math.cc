@@ -106,18 +106,44 @@ void WriteXlog1py(OpWriter& w) {
   w.out(0, w.Where(is_zero, Zero(w), w.Mul(w.in(0), Log1p(w, w.in(1)))));
 }
 
+// Halves to even, as in ONNX. Integers are whole.
+void WriteRound(OpWriter& w) {
+  w.out(0, IsInteger(w.dtype(0)) ? w.in(0) : w.Unary("Round", w.in(0)));
+}
+
 void WriteErfc(OpWriter& w) { w.out(0, w.Sub(One(w), w.Unary("Erf", w.in(0)))); }
+
+// A zero has a sign, which only a quotient shows: 1 / -0 is -infinity.
+ModelValue IsNegative(OpWriter& w, const ModelValue& x) {
+  const ModelValue zero = Zero(w);
+  const ModelValue is_minus_zero =
+      w.Binary("And", w.Binary("Equal", x, zero), w.Binary("Less", w.Div(One(w), x), zero));
+  return w.Binary("Or", w.Binary("Less", x, zero), is_minus_zero);
+}
 
 void WriteAtan2(OpWriter& w) {
   const ModelValue y = w.in(0), x = w.in(1), zero = Zero(w);
   const double pi = std::acos(-1.0);
-  const ModelValue angle = w.Unary("Atan", w.Div(y, x));
-  const ModelValue y_is_negative = w.Binary("Less", y, zero);
-  const ModelValue turned = w.Where(y_is_negative, w.Sub(angle, w.Number(w.dtype(0), pi)),
-                                    w.Add(angle, w.Number(w.dtype(0), pi)));
-  const ModelValue upright = w.Mul(w.Unary("Sign", y), w.Number(w.dtype(0), pi / 2));
-  const ModelValue left = w.Where(w.Binary("Less", x, zero), turned, angle);
-  w.out(0, w.Where(w.Binary("Equal", x, zero), upright, left));
+  const auto with_sign_of_y = [&](const ModelValue& angle) {
+    return w.Where(IsNegative(w, y), w.Unary("Neg", angle), angle);
+  };
+  const ModelValue half_turn = with_sign_of_y(w.Number(w.dtype(0), pi));
+  const auto is_infinite = [&](const ModelValue& v) {
+    return w.Binary("Equal", w.Unary("Abs", v), w.Number(w.dtype(0), kInfinity));
+  };
+  const ModelValue slope = w.Where(w.Binary("And", is_infinite(x), is_infinite(y)),
+                                   w.Div(w.Unary("Sign", y), w.Unary("Sign", x)), w.Div(y, x));
+  const ModelValue angle = w.Unary("Atan", slope);
+  const ModelValue other = w.Where(IsNegative(w, x), w.Add(angle, half_turn), angle);
+  // On the axis of y, and where y is 0 the quotient says nothing.
+  const ModelValue upright = with_sign_of_y(w.Number(w.dtype(0), pi / 2));
+  const ModelValue flat = w.Where(IsNegative(w, x), half_turn, y);
+  const ModelValue off_axis = w.Where(w.Binary("Equal", y, zero), flat, other);
+  const ModelValue is_upright =
+      w.Binary("And", w.Binary("Equal", x, zero), w.Unary("Not", w.Binary("Equal", y, zero)));
+  const auto is_nan = [&](const ModelValue& v) { return w.Op("IsNaN", {v}, {}, DType::kBool); };
+  w.out(0, w.Where(w.Binary("Or", is_nan(x), is_nan(y)), w.Add(x, y),
+                   w.Where(is_upright, upright, off_axis)));
 }
 
 // Lists, too, element by element.
@@ -295,6 +321,7 @@ void AddMathWriters(WriteTable& t) {
   t.Add("Reciprocal", WriteReciprocal);
   t.Add("Relu6", WriteRelu6);
   t.Add("RightShift", WriteRightShift);
+  t.Add("Round", WriteRound);
   t.Add("Rsqrt", WriteRsqrt);
   t.Add("Select", WriteSelect);
   t.Add("SelectV2", WriteSelectV2);

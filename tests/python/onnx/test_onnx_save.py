@@ -46,6 +46,26 @@ def test_control_flow_is_written_and_read_again(tmp_path):
     np.testing.assert_allclose(got["all"].numpy(), want["all"].numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_angles_have_the_signs_of_zeros_and_infinities(tmp_path, dtype):
+    values = np.array([0.0, -0.0, 1, -1, 2.5, -1e30, np.inf, -np.inf, np.nan], dtype)
+    y, x = (each.ravel() for each in np.meshgrid(values, values))
+    spec = gyre.TensorSpec([None], dtype)
+    model = saved(gyre.function(lambda y, x: gyre.atan2(y, x)), tmp_path, [spec, spec])
+    angles = model(gyre.constant(y), gyre.constant(x))["output_0"].numpy()
+    expected = np.arctan2(y, x)
+    np.testing.assert_allclose(angles, expected, rtol=1e-6)
+    is_number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(angles[is_number]), np.signbit(expected[is_number]))
+
+
+def test_halves_are_rounded_to_even(tmp_path):
+    spec = gyre.TensorSpec([4], gyre.float32)
+    model = saved(gyre.function(lambda x: gyre.round(x)), tmp_path, [spec])
+    rounded = model(gyre.constant([0.5, 1.5, -2.5, 2.4]))["output_0"]
+    assert rounded.numpy().tolist() == [0, 2, -2, 2]
+
+
 def test_variables_are_weights_that_go_on_learning(tmp_path):
     layer = Recurrent()
     model = saved(layer.__call__, tmp_path)
