@@ -142,9 +142,11 @@ void Names::ReadInitializers(const wire::GraphProto& graph) {
 }
 
 void Names::ReadShapes(const wire::GraphProto& graph) {
-  for (const wire::ValueInfoProto& info : graph.value_info()) {
-    const PartialShape shape = ReadShape(info.type());
-    if (shape.has_rank()) ranks_[info.name()] = shape.rank();
+  for (const auto* values : {&graph.value_info(), &graph.output()}) {
+    for (const wire::ValueInfoProto& info : *values) {
+      const PartialShape shape = ReadShape(info.type());
+      if (shape.has_rank()) ranks_[info.name()] = shape.rank();
+    }
   }
 }
 

@@ -59,6 +59,17 @@ def test_angles_have_the_signs_of_zeros_and_infinities(tmp_path, dtype):
     np.testing.assert_array_equal(np.signbit(angles[is_number]), np.signbit(expected[is_number]))
 
 
+def test_results_may_be_read_by_what_needs_their_rank(tmp_path):
+    def rows_and_largest(x):
+        rows = gyre.map_fn(lambda row: row, x)
+        return rows, gyre.argmax(rows, 0)
+
+    spec = gyre.TensorSpec([2, 3], gyre.float32)
+    model = saved(gyre.function(rows_and_largest), tmp_path, [spec])
+    results = model(gyre.constant([[1.0, 5, 3], [4, 2, 6]]))
+    assert results["output_1"].numpy().tolist() == [1, 0, 1]
+
+
 def test_halves_are_rounded_to_even(tmp_path):
     spec = gyre.TensorSpec([4], gyre.float32)
     model = saved(gyre.function(lambda x: gyre.round(x)), tmp_path, [spec])
