@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -61,6 +62,21 @@ absl::StatusOr<std::vector<DeviceName>> ParseDeviceSet(absl::string_view text) {
   if (has_host) return devices;
   return absl::InvalidArgumentError(absl::StrCat(
       "\"", text, "\" has no cpu, where programs begin and end: \"cpu:1,", text, "\" has"));
+}
+
+absl::StatusOr<DeviceName> ParseAskedDevice(absl::string_view text) {
+  GYRE_ASSIGN_OR_RETURN(DeviceName name, DeviceName::Parse(text));
+  const bool is_short = name.type && !absl::StrContains(text, "device:");
+  if (!is_short || FindDeviceType(*name.type) != nullptr || name.type == "GPU" ||
+      name.type == "TPU")
+    return name;
+  const auto append_name = [](std::string* out, const DeviceType* type) {
+    absl::StrAppend(out, type->name);
+  };
+  return absl::InvalidArgumentError(absl::StrCat(
+      "\"", text, "\" is no device: there is no type ", *name.type, " but ",
+      absl::StrJoin(DeviceTypes(), ", ", append_name),
+      "; one that only others have is /device:", *name.type, ":", name.id.value_or(0)));
 }
 
 }  // namespace gyre

@@ -17,4 +17,9 @@ namespace gyre {
 // why, for types of which this machine has none.
 GYRE_INTERNAL_EXPORT absl::StatusOr<std::vector<DeviceName>> ParseDeviceSet(absl::string_view text);
 
+// The device that a program asks for by `text`, in full or in part. INVALID_ARGUMENT for what is no
+// name of one, and for a short one (/foo:0) of a type that neither this process nor anybody knows:
+// one of another machine is written /device:FOO:0.
+GYRE_INTERNAL_EXPORT absl::StatusOr<DeviceName> ParseAskedDevice(absl::string_view text);
+
 }  // namespace gyre

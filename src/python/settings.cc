@@ -95,7 +95,7 @@ void SetDevices(nb::handle devices, bool soft_placement) {
 
 // The first device that `device` names.
 nb::object DeviceHere(nb::handle device) {
-  const DeviceName wanted = ValueOf(DeviceName::Parse(TextOf(device, "a device's name")));
+  const DeviceName wanted = ValueOf(ParseAskedDevice(TextOf(device, "a device's name")));
   const SessionOptions options = TheContext().options();
   if (options.devices.empty()) return ToStr("/cpu:0");
   std::vector<std::string> names;
@@ -171,7 +171,9 @@ void BindSettings(nb::module_& m) {
       nb::arg("operations"), "How many operations Python may add to one graph.");
   m.def(
       "check_device",
-      [](nb::handle device) { ValueOf(DeviceName::Parse(TextOf(device, "a device's name"))); },
+      [](nb::handle device) {
+        (void)ValueOf(ParseAskedDevice(TextOf(device, "a device's name")));
+      },
       nb::arg("device"),
       "InvalidArgumentError for what is no name of a device, in full or in part.");
   m.def("device_here", &DeviceHere, nb::arg("device"),

@@ -367,6 +367,12 @@ class Variable(metaclass=_Creating):
         del name
         return self._scatter_nd("TensorScatterSub", indices, updates)
 
+    def __setitem__(self, index, value):
+        raise TypeError(
+            "items of a variable are not assigned: v.scatter_nd_update([[i]], [x]) changes v[i], "
+            "and v.assign changes all of it"
+        )
+
     def scatter_nd_update(self, indices, updates, name=None) -> Variable:
         """Replaces slices at index vectors."""
         del name

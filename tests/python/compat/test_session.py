@@ -258,3 +258,10 @@ def test_runs_are_compiled_once(sess):
         assert sess.run([y, x], {x: value}) == [2 * value, value]
         assert sess.run({"nested": [y, (x,)]}, {x: value})["nested"][0] == 2 * value
     assert len(sess._compiled) == 1 and len(sess._plans) == 1
+
+
+@pytest.mark.parametrize("value", [np.array(["a"]), [[1.0], [2.0, 3.0]], object(), "a"])
+def test_what_cannot_be_fed_names_what_it_is_fed_to(run, graph, value):
+    x = tf.placeholder(tf.float64, [None], name="x")
+    with pytest.raises((TypeError, ValueError), match="what is fed to 'x:0' is no float64: "):
+        run(x + 1.0, {x: value})

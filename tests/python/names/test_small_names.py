@@ -108,6 +108,23 @@ def test_virtual_devices_under_their_older_names():
         gyre.config.get_logical_device_configuration("GPU")
 
 
+def test_devices_of_no_type_are_refused():
+    for name in ("/foo:0", "foo:1", "/job:worker/bar:2"):
+        with pytest.raises(gyre.errors.InvalidArgumentError, match="there is no type"):
+            gyre.device(name)
+
+        @gyre.function
+        def asks(x, name=name):
+            with gyre.device(name):
+                return x + 1.0
+
+        with pytest.raises(gyre.errors.InvalidArgumentError, match="there is no type"):
+            asks(gyre.constant(1.0))
+    for name in ("/cpu:0", "/gpu:0", "/device:TPU:0", "/device:XLA_CPU:0", "/job:worker/task:1"):
+        with gyre.device(name):
+            assert (gyre.constant(1.0) + 1.0).numpy() == 2.0
+
+
 def test_functions_as_plain_python():
     ran = []
 

@@ -32,8 +32,8 @@ class limits:
     seconds: from the call of a function that Python calls to its end, in which it is compiled and
     runs; tracing it is Python's own time, and so are eager ops. A run that is late ends with
     DeadlineExceededError, which says where it was.
-    bytes: of tensors that a run holds at once, beside its arguments. More is a
-    ResourceExhaustedError, which names the node.
+    bytes: of tensors that such a run holds at once, beside its arguments, rounded up. More is a
+    ResourceExhaustedError, which names the node. Eager ops hold what they hold.
     Within another `limits` what is said again counts. ValueError unless they are more than 0,
     TypeError unless they are numbers."""
 

@@ -30,18 +30,25 @@ class Feed:
             value = self._of_tensor(value)
         elif type(value) in _NUMBERS and self._numpy is not None:
             value = _gyre.tensor(self._number(value), self._dtype)
-        elif self._numpy is None:
-            value = _gyre.tensor(
-                value.tolist() if isinstance(value, np.ndarray) else value, self._dtype
-            )
         else:
-            value = _gyre.tensor(np.asarray(value, dtype=self._numpy), self._dtype)
+            value = self._of_python(value)
         if value._dims != self._dims and not self._fits(value._dims):
             raise ValueError(
                 f"Cannot feed value of shape {value._dims!r} for Tensor {self.tensor.name!r}, "
                 f"which has shape {TensorShape(self._dims)}"
             )
         return value
+
+    def _of_python(self, value):
+        try:
+            if self._numpy is not None:
+                return _gyre.tensor(np.asarray(value, dtype=self._numpy), self._dtype)
+            return _gyre.tensor(
+                value.tolist() if isinstance(value, np.ndarray) else value, self._dtype
+            )
+        except (TypeError, ValueError) as error:
+            message = f"what is fed to {self.tensor.name!r} is no {self._dtype.name}: {error}"
+            raise type(error)(message) from None
 
     def _number(self, value):
         if isinstance(value, (float, complex)) and not (
