@@ -31,7 +31,7 @@ class GYRE_EXPORT Model {
   using Signature = SavedModel::Signature;
   using Inputs = SavedModel::Inputs;
 
-  // A file (.pb, .pbtxt: a GraphDef; .gyre), a SavedModel's folder or a MetaGraph (NAME.meta, with
+  // A file (.pb, .pbtxt: a GraphDef; .gyre; .onnx), a SavedModel's folder or a MetaGraph (NAME.meta, with
   // its checkpoint beside it).
   static Model load(const std::string& path, const SavedModelOptions& options = {});
   // A graph, as the file would hold it.

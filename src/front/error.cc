@@ -7,7 +7,7 @@
 namespace gyre {
 
 Error::Error(absl::Status status)
-    : std::runtime_error(status.ToString()), status_(std::move(status)) {}
+    : std::runtime_error(status.ToString(absl::StatusToStringMode::kWithNoExtraData)), status_(std::move(status)) {}
 
 namespace internal {
 

@@ -67,7 +67,7 @@ absl::Status SaveProgramFile(const Program& program, const std::string& path) {
   }
   if (!absl::EndsWith(path, ".pb") && !absl::EndsWith(path, ".pbtxt")) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the name ", path, " says no format: end it with .pb, .pbtxt or .gyre"));
+        absl::StrCat("the name ", path, " says no format: end it with .pb, .pbtxt, .gyre or .onnx"));
   }
   const GraphFormat format =
       absl::EndsWith(path, ".pbtxt") ? GraphFormat::kText : GraphFormat::kBinary;

@@ -5,6 +5,7 @@ import os
 from gyre import _gyre
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
+from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import Function, Method, function
 from gyre._impl.function.interface import concrete_of, inputs_of, named_outputs
 from gyre._impl.function.signature import by_name
@@ -52,6 +53,11 @@ def save(obj, path, input_signature=None) -> None:
                     obj = obj.get_concrete_function(*input_signature)
                 else:
                     obj = function(obj, input_signature=input_signature)
+            elif not isinstance(obj, (Function, Method, ConcreteFunction)):
+                raise TypeError(
+                    f"of a {type(obj).__name__} nobody knows what it takes: give input_signature, "
+                    "a TensorSpec for each argument, or save a gyre.function that has one"
+                )
             concrete = concrete_of(obj, "what is saved")
             inputs = _placeholders(inputs_of(concrete, "what is saved", "a model of ONNX"))
             results = concrete.run_in_graph(list(inputs.values()), list(concrete.captured_inputs))

@@ -153,6 +153,8 @@ def test_mistakes_are_said(tmp_path):
     path = tmp_path / "model.onnx"
     with pytest.raises(ValueError, match="has no input_signature"):
         gyre.onnx.save(gyre.function(lambda x: x), path)
+    with pytest.raises(TypeError, match="give input_signature, a TensorSpec for each argument"):
+        gyre.onnx.save(lambda x: x, path)
     with pytest.raises(TypeError, match="a int is no function"):
         gyre.onnx.save(3, path)
     with pytest.raises(TypeError, match="only tensors have names in a model of ONNX"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 
 from gyre import _gyre
@@ -89,10 +90,12 @@ def all_to_all(value: TensorLike, *, timeout: float = 0.0, name: str | None = No
 
 
 def broadcast(value: TensorLike, root: int = 0, *, name: str | None = None) -> Tensor:
-    """What rank `root` has, for all. The others bring a tensor of the same shape and type."""
-    return call(
-        "_CollectiveBroadcast", convert_to_tensor(value), *_keys(), root=int(root), name=name
-    )
+    """What rank `root` has, for all. The others bring a tensor of the same shape and type.
+    TypeError for a root that is no integer."""
+    if isinstance(root, bool):
+        raise TypeError(f"root is the number of a rank, not {root}")
+    root = operator.index(root)
+    return call("_CollectiveBroadcast", convert_to_tensor(value), *_keys(), root=root, name=name)
 
 
 def barrier(*, timeout: float = 0.0, name: str | None = None) -> None:
