@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/refusals.h"
 #include "base/env.h"
 #include "base/memory.h"
 #include "base/status.h"
@@ -286,6 +287,7 @@ absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation
   program = WithSourcesOfAttributes(*program);
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
+  GYRE_RETURN_IF_ERROR(CheckOps(*program, signature));
   EngineOptions options;
   options.parallel.window = compile.window();
   options.parallel.threads =

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "analysis/collectives.h"
+#include "analysis/refusals.h"
 #include "base/env.h"
 #include "base/fork.h"
 #include "base/hash_map.h"
@@ -222,6 +223,8 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   engine_options.place.soft = options.soft_placement;
   engine_options.place.spread_seed = options.testing.spread_seed;
   return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
+    // On a cluster, its workers know which ops they have.
+    if (options.cluster == nullptr) GYRE_RETURN_IF_ERROR(CheckOps(*program, result->signature));
     GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), options));
     // On a cluster, kernels run elsewhere.
     result->meets_ranks =

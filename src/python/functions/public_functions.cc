@@ -154,8 +154,8 @@ class Arguments {
     std::vector<int32_t> sizes;
     for (const nb::handle item : nb::iter(list)) {
       const std::optional<int32_t> size = item.is_none() && is_list && may_follow ? -1
-                                          : IsTensor(item) ? std::nullopt
-                                                           : AsAxis(item);
+                                          : IsTensor(item)                        ? std::nullopt
+                                                                                  : AsAxis(item);
       if (!size) return std::nullopt;
       sizes.push_back(*size);
     }
