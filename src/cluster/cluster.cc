@@ -21,10 +21,12 @@
 namespace gyre::cluster {
 namespace {
 
-// A client's channels are looked after at least so often, whatever the failure time.
 // For how long a client waits for compiled programs before it looks whether it may go on waiting.
 constexpr int64_t kMostPatienceNanos = 10'000'000;
+// A client's channels are looked after at least so often, whatever the failure time.
 constexpr int64_t kMostTickNanos = 500'000'000;
+// Of the failure time: how long a worker that was told to stop a step may say nothing.
+constexpr int64_t kSilentPart = 16;
 // Round trips beside the first, when a run is watched: the shortest tells most of a worker's clock.
 constexpr int kMorePings = 3;
 
@@ -54,6 +56,8 @@ class ClusterExecutable final : public Executable {
                      const RunEnv& env) const;
   void AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const;
   void Ask(uint64_t step, const Underway& underway) const;
+  void PingThoseLeft(const Underway& underway) const;
+  bool IsAnyHeardSince(int64_t nanos, const Underway& underway) const;
   absl::StatusOr<std::vector<Tensor>> Results(const Underway& underway, const RunEnv& env) const;
 
   const std::shared_ptr<Membership> membership_;
@@ -181,12 +185,29 @@ void ClusterExecutable::Ask(uint64_t step, const Underway& underway) const {
   }
 }
 
+// Requirement: the membership's mutex is held.
+void ClusterExecutable::PingThoseLeft(const Underway& underway) const {
+  for (size_t m = 0; m < parts_.size(); ++m) {
+    if (!underway.parts[m].HasEnded()) membership_->Ping(static_cast<int>(m));
+  }
+}
+
+// Whether a worker whose part has not ended has said anything. Requirement: the membership's mutex
+// is held.
+bool ClusterExecutable::IsAnyHeardSince(int64_t nanos, const Underway& underway) const {
+  for (size_t m = 0; m < parts_.size(); ++m) {
+    if (!underway.parts[m].HasEnded() && membership_->members[m].heard_nanos > nanos) return true;
+  }
+  return false;
+}
+
 // Polls and sleeps on the client's channels until all parts have ended or, told to stop, have had
-// time enough; prints meanwhile.
+// time enough: that is the failure time for those that answer, and less for those that are silent.
+// Prints meanwhile.
 void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const {
   const bool asks = underway.watched != nullptr && underway.watched->asks();
   const Clock& clock = membership_->host.clock();
-  int64_t give_up = 0;  // when to wait no longer for those that were told to stop
+  std::optional<int64_t> told;  // when they were told to stop
   while (true) {
     const uint64_t seen = membership_->mesh.wakes();
     std::deque<proto::Printed> printed;
@@ -197,8 +218,13 @@ void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env)
       if (printed.empty()) {
         if (underway.HasEnded()) return;
         if (!underway.first.ok()) {
-          if (give_up == 0) give_up = clock.NowNanos() + membership_->settings.failure_nanos;
-          left = give_up - clock.NowNanos();
+          const int64_t now = clock.NowNanos(), patience = membership_->settings.failure_nanos;
+          if (!told) {
+            told = now;
+            PingThoseLeft(underway);
+          }
+          left = *told + patience / kSilentPart - now;
+          if (left <= 0 && IsAnyHeardSince(*told, underway)) left = *told + patience - now;
           if (left <= 0) return;
         } else if (env.cancellation->deadline_nanos() != Cancellation::kNoDeadline) {
           left = env.cancellation->deadline_nanos() - env.cancellation->clock().NowNanos();

@@ -265,13 +265,14 @@ def test_gradients_of_loops_of_primitives_say_how_they_are_raised():
         v1.disable_control_flow_v2()
         try:
             x = v1.placeholder(gyre.float32, [])
-            gyre.identity(gyre.while_loop(lambda y: y < 9.0, lambda y: y * y, [x])[0], name="y")
+            gyre.identity(v1.while_loop(lambda y: y < 9.0, lambda y: y * y, [x]), name="y")
+            exported = graph.as_graph_def()
         finally:
             v1.enable_control_flow_v2()
     with v1.Graph().as_default():
         x = v1.placeholder(gyre.float32, [])
         old = {graph.get_operations()[0].name + ":0": x}
-        (y,) = v1.import_graph_def(graph.as_graph_def(), old, ["y:0"])
+        (y,) = v1.import_graph_def(exported, old, ["y:0"])
         with pytest.raises(gyre.errors.FailedPreconditionError) as caught:
             v1.gradients(y, x)
     assert "'gyre show GRAPH --raised --full > raised.gyre' writes the graph" in str(caught.value)
