@@ -141,19 +141,23 @@ class TracedList:
     def _empty(self):
         """One without elements, for elements like these."""
         return TracedList(
-            _empty_handles(self._dtypes), self._element, self._dtypes, list(self._dims), None
+            _empty_handles(self._dtypes), self._element, self._dtypes, list(self._dims)
         )
 
     def __add__(self, values):
+        if isinstance(values, _gyre.Tensor):  # as for Python's lists: element by element
+            return self.stack() + values
         if not isinstance(values, (list, TracedList)):
-            return NotImplemented
+            kind = type(values).__name__
+            raise TypeError(f'can only concatenate list (not "{kind}") to list')
         made = self.copy()
         made.extend(values)
         return made
 
     def __radd__(self, values):
         if not isinstance(values, list):
-            return NotImplemented
+            kind = type(values).__name__
+            raise TypeError(f'can only concatenate {kind} (not "list") to {kind}')
         made = TracedList.from_list(values, self)
         made.extend(self)
         return made
