@@ -92,7 +92,7 @@ absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view 
       GYRE_RETURN_IF_ERROR(AddGradients(graph->library(), builder));
       builder.SetVersions(graph->versions().producer(), graph->versions().min_consumer());
       builder.SetWireExtra(ProgramExtra(*graph));
-      GYRE_ASSIGN_OR_RETURN(std::shared_ptr<const Program> program, builder.Build());
+      std::shared_ptr<const Program> program = builder.Build();
       if (options.refuse_unknown_ops) GYRE_RETURN_IF_ERROR(CheckAllOps(*program));
       return program;
     });
