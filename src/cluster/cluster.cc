@@ -69,7 +69,7 @@ class ClusterExecutable final : public Executable {
   void AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const;
   void Ask(uint64_t step, const Underway& underway) const;
   void PingThoseLeft(const Underway& underway) const;
-  bool IsAnyHeardSince(int64_t nanos, const Underway& underway) const;
+  bool HasAnyAnswered(int64_t nanos, const Underway& underway) const;
   absl::StatusOr<std::vector<Tensor>> Results(const Underway& underway, const RunEnv& env) const;
 
   const std::shared_ptr<Membership> membership_;
@@ -223,11 +223,12 @@ void ClusterExecutable::PingThoseLeft(const Underway& underway) const {
   }
 }
 
-// Whether a worker whose part has not ended has said anything. Requirement: the membership's mutex
-// is held.
-bool ClusterExecutable::IsAnyHeardSince(int64_t nanos, const Underway& underway) const {
+// Whether a worker whose part has not ended has answered a ping of then, or later: what else comes
+// of it may have been on its way. Requirement: the membership's mutex is held.
+bool ClusterExecutable::HasAnyAnswered(int64_t nanos, const Underway& underway) const {
   for (size_t m = 0; m < parts_.size(); ++m) {
-    if (!underway.parts[m].HasEnded() && membership_->members[m].heard_nanos > nanos) return true;
+    if (!underway.parts[m].HasEnded() && membership_->members[m].answered_nanos >= nanos)
+      return true;
   }
   return false;
 }
@@ -255,7 +256,7 @@ void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env)
             PingThoseLeft(underway);
           }
           left = *told + patience / kSilentPart - now;
-          if (left <= 0 && IsAnyHeardSince(*told, underway)) left = *told + patience - now;
+          if (left <= 0 && HasAnyAnswered(*told, underway)) left = *told + patience - now;
           if (left <= 0) return;
         } else if (env.cancellation->deadline_nanos() != Cancellation::kNoDeadline) {
           left = env.cancellation->deadline_nanos() - env.cancellation->clock().NowNanos();

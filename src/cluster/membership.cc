@@ -160,6 +160,7 @@ void Membership::Take(int m, absl::string_view bytes) {
       }
       case proto::FromWorker::kPong:
         if (message.pong().number() != member.ping) return;
+        member.answered_nanos = member.ping_nanos;
         member.clock.Add(member.ping_nanos, message.pong().nanos(), member.heard_nanos);
         if (member.more_pings > 0) {
           --member.more_pings;

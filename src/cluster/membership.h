@@ -41,7 +41,8 @@ struct Member {
   int64_t heard_nanos = 0;
   uint64_t ping = 0;  // the last one, and when it was sent
   int64_t ping_nanos = 0;
-  int more_pings = 0;  // to be sent, each upon the answer to the one before
+  int64_t answered_nanos = 0;  // when the last one that was answered was sent
+  int more_pings = 0;          // to be sent, each upon the answer to the one before
   ClockOffset clock;
 };
 

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 #include <string>
@@ -141,6 +142,17 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
   }
 }
 
+// Whether none of a process's threads runs any more, after SIGSTOP.
+bool HasStopped(pid_t pid) {
+  for (const auto& task :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"))) {
+    std::string text;
+    std::getline(std::ifstream(task.path() / "stat"), text);
+    if (!absl::StrContains(text, ") T ")) return false;
+  }
+  return true;
+}
+
 // A worker that says nothing any more does not keep the client beyond the time that a run has, or
 // after a cancellation, however long it is until the worker counts as gone.
 TEST(Processes, ThatAreFrozenHoldUpNoDeadline) {
@@ -165,12 +177,14 @@ TEST(Processes, ThatAreFrozenHoldUpNoDeadline) {
       EXPECT_TRUE(Workers::Eventually([&] { return client.printed >= 10; }));
       const int64_t begin = SystemClock().NowNanos();
       one.process().Signal(SIGSTOP);
+      EXPECT_TRUE(Workers::Eventually([&] { return HasStopped(one.process().pid()); }));
       if (is_cancelled) cancellation.Cancel(absl::CancelledError("enough"));
       run.join();
       one.process().Signal(SIGCONT);
       EXPECT_TRUE(is_cancelled ? absl::IsCancelled(status) : absl::IsDeadlineExceeded(status))
           << status;
-      EXPECT_LT((end - begin) / 1'000'000, 1000 + kPatientMs / 4);
+      EXPECT_LT((end - begin) / 1'000'000, 1000 + kPatientMs / 4)
+          << (is_cancelled ? "cancelled, " : "") << status;
     }
   }
   // They serve the next.
