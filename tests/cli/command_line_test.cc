@@ -209,7 +209,7 @@ TEST_F(CommandLine, MistakesInOptionsAreNamed) {
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--save", "there"}),
               HasSubstr("after --then: --save is for all runs: give it before --then"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--sede", "3"}),
-              HasSubstr("after --then: there is no option --sede; did you mean '--seed'?"));
+              HasSubstr("after --then: there is no option --sede; did you mean '--seed' or"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "more"}),
               HasSubstr("after --then: 'more' is one argument too many"));
   EXPECT_THAT(

@@ -13,8 +13,8 @@ _HEAD = """def f(n, m):
     held = Held(n, m)
 """
 _RESULT = (
-    "a, b, c, d, len(out), out[0], out[-1], table[0], table[1], table[2], table[3], grid[0][1], grid[1][0], "
-    "box['y'], box['x'][-1], len(held.values), held.count, held.table[1]"
+    "a, b, c, d, len(out), out[0], out[-1], table[0], table[1], table[2], table[3], grid[0][1], "
+    "grid[1][0], box['y'], box['x'][-1], len(held.values), held.count, held.table[1]"
 )
 
 

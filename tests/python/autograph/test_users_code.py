@@ -107,8 +107,8 @@ def test_functions_whose_values_are_computed_again():
 
 def test_lambdas_of_one_line():
     # fmt: off
-    one, other = lambda x: x + 1.0 if x > 0 else x, lambda x: x - 1.0 if x > 0 else -x  # noqa: E731
-    nested = lambda x: (lambda x: x * 2.0 if x > 1 else x)(x) if x > 0 else (lambda x: -x)(x)  # noqa: E731
+    one, other = lambda x: x + 1.0 if x > 0 else x, lambda x: x - 1.0 if x > 0 else -x
+    nested = lambda x: (lambda x: x * 2.0 if x > 1 else x)(x) if x > 0 else (lambda x: -x)(x)
     short = [lambda x: x, lambda x: -x if x > 0 else x, lambda: 1 if one else 2, lambda x: abs(x)]
     # fmt: on
     positive, negative = gyre.constant(3.0), gyre.constant(-3.0)

@@ -114,7 +114,8 @@ def for_(*, start, limit, delta, input, body, name=None):
         if ends.is_symbolic or not ends.numpy():
             told = [_gyre.convert("Invalid start/limit/delta"), first, last, step]
             _gyre.execute("Assert", [ends, told], {"summarize": 3})
-            with _gyre.current_graph().control_scope([_gyre.last_node()]):
+            check = _gyre.last_node()
+            with _gyre.current_graph().control_scope([] if check is None else [check]):
                 first = _gyre.execute("Identity", [first])[0]
         return _gyre.trace_range(
             first,
