@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -62,8 +63,12 @@ void ThreadPool::Submit(std::function<void()> task, int max_threads) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return;
     const bool all_busy = idle_ <= static_cast<int>(tasks_.size());
-    if (all_busy && static_cast<int>(threads_.size()) < max_threads) AddThread();
-    if (threads_.empty() && max_threads > 0) throw std::bad_alloc();
+    const size_t threads = threads_.size();
+    if (all_busy && static_cast<int>(threads) < max_threads) AddThread();
+    // Where any number of threads may be, those there are may all wait for this task.
+    const bool is_stuck =
+        all_busy && threads_.size() == threads && max_threads == std::numeric_limits<int>::max();
+    if (is_stuck || (threads_.empty() && max_threads > 0)) throw std::bad_alloc();
     tasks_.push_back({std::move(task), now});
     queued_.store(static_cast<int>(tasks_.size()), std::memory_order_release);
   }

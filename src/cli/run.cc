@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -129,14 +130,15 @@ std::vector<std::vector<std::string>> SplitRuns(absl::Span<const std::string> wo
 
 // The arguments of a run after the first.
 absl::StatusOr<Arguments> ParseFurtherRun(const std::vector<std::string>& words) {
-  std::vector<Option> options;
-  for (const Option& option : kOptions) {
-    for (absl::string_view allowed : {"--feed", "--fetch", "--target", "--signature", "--out"}) {
-      if (option.name == allowed) options.push_back(option);
-    }
-  }
-  absl::StatusOr<Arguments> arguments = ParseArguments(options, words);
+  constexpr absl::string_view kOfOneRun[] = {"--feed", "--fetch", "--target", "--signature",
+                                             "--out"};
+  absl::StatusOr<Arguments> arguments = ParseArguments(kOptions, words);
   if (!arguments.ok()) return Annotate(arguments.status(), "after --then");
+  for (const Option& option : kOptions) {
+    if (!arguments->Has(option.name) || absl::c_linear_search(kOfOneRun, option.name)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("after --then: ", option.name, " is for all runs: give it before ", kThen));
+  }
   if (!arguments->positional().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("after --then: '", arguments->positional()[0], "' is one argument too many"));

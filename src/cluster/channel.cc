@@ -212,8 +212,9 @@ absl::StatusOr<bool> Channel::Step(FrameSink& sink) {
       if (buffered() < FrameHeader::kBytes) return false;
       GYRE_ASSIGN_OR_RETURN(
           header_, DecodeHeader({buffer_.data() + begin_, FrameHeader::kBytes}, with_checksum_));
+      GYRE_ASSIGN_OR_RETURN(budget_, sink.Expect(header_));
       begin_ += FrameHeader::kBytes;
-      GYRE_RETURN_IF_ERROR(BeginBody(sink));
+      BeginBody(sink);
       return true;
     }
     case Reading::kBody:
@@ -232,8 +233,7 @@ absl::StatusOr<bool> Channel::Step(FrameSink& sink) {
   return BugError("a channel reads nothing");
 }
 
-absl::Status Channel::BeginBody(FrameSink& sink) {
-  GYRE_ASSIGN_OR_RETURN(budget_, sink.Expect(header_));
+void Channel::BeginBody(FrameSink& sink) {
   body_.clear();
   received_ = 0;
   crc_ = 0;
@@ -243,7 +243,6 @@ absl::Status Channel::BeginBody(FrameSink& sink) {
   } else {
     reading_ = Reading::kBody;
   }
-  return absl::OkStatus();
 }
 
 // Of plain data the dimensions, of anything else all of it.
@@ -267,8 +266,8 @@ absl::StatusOr<bool> Channel::TakeBody(FrameSink& sink) {
     return absl::DataLossError("a frame's body was damaged on its way");
   if (is_hello) {
     GYRE_ASSIGN_OR_RETURN(const Hello hello, DecodeHello(body_));
-    GYRE_RETURN_IF_ERROR(sink.OnHello(hello));
     buffer_.resize(kBufferBytes);
+    GYRE_RETURN_IF_ERROR(sink.OnHello(hello));
     reading_ = Reading::kHeader;
     return true;
   }

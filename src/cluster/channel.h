@@ -55,7 +55,7 @@ class Channel {
 
   // Writes what waits, and hands to the sink what has come. UNAVAILABLE once the other process is
   // gone, DATA_LOSS or INVALID_ARGUMENT once it has sent what is no frame: then, and ever after,
-  // the channel is of no use.
+  // the channel is of no use. Where it throws std::bad_alloc, the next call goes on where it was.
   absl::Status Poll(FrameSink& sink);
 
   // For who sleeps until something comes.
@@ -85,7 +85,7 @@ class Channel {
   absl::Status ReadFrames(FrameSink& sink);
   absl::StatusOr<size_t> Fill();
   absl::StatusOr<bool> Step(FrameSink& sink);
-  absl::Status BeginBody(FrameSink& sink);
+  void BeginBody(FrameSink& sink);
   absl::StatusOr<bool> TakeBody(FrameSink& sink);
   absl::Status BeginElements(absl::string_view dims);
   absl::StatusOr<bool> TakeElements(FrameSink& sink);

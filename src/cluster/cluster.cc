@@ -4,9 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/attention.h"
 #include "base/env.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "cluster/membership.h"
@@ -21,12 +23,27 @@
 namespace gyre::cluster {
 namespace {
 
-// A client's channels are looked after at least so often, whatever the failure time.
 // For how long a client waits for compiled programs before it looks whether it may go on waiting.
 constexpr int64_t kMostPatienceNanos = 10'000'000;
+// A client's channels are looked after at least so often, whatever the failure time.
 constexpr int64_t kMostTickNanos = 500'000'000;
+// Of the failure time: how long a worker that was told to stop a step may say nothing.
+constexpr int64_t kSilentPart = 16;
 // Round trips beside the first, when a run is watched: the shortest tells most of a worker's clock.
 constexpr int kMorePings = 3;
+
+// Tells all workers that nobody runs a program any more, and that who still works at it may stop.
+void DropProgram(Membership& membership, uint64_t program) {
+  const std::lock_guard lock(membership.mutex);
+  for (size_t m = 0; m < membership.members.size(); ++m) {
+    // One that cannot be told keeps it until this client goes.
+    (void)Again([&] {
+      proto::ToWorker message;
+      message.mutable_drop()->set_program(program);
+      membership.SendTo(static_cast<int>(m), message);
+    });
+  }
+}
 
 class ClusterExecutable final : public Executable {
  public:
@@ -39,21 +56,20 @@ class ClusterExecutable final : public Executable {
         num_fetches_(num_fetches),
         parts_(std::move(parts)) {}
 
-  ~ClusterExecutable() override {
-    proto::ToWorker message;
-    message.mutable_drop()->set_program(program_);
-    const std::lock_guard lock(membership_->mutex);
-    for (size_t m = 0; m < parts_.size(); ++m) membership_->SendTo(static_cast<int>(m), message);
-  }
+  ~ClusterExecutable() override { DropProgram(*membership_, program_); }
 
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> feeds, RunEnv& env,
                                           const RunHooks& hooks) const override;
 
  private:
+  absl::Status StartAndAwait(uint64_t step, Underway& underway, absl::Span<const Tensor> feeds,
+                             RunEnv& env) const;
   absl::Status Start(uint64_t step, Underway& underway, absl::Span<const Tensor> feeds,
                      const RunEnv& env) const;
   void AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const;
   void Ask(uint64_t step, const Underway& underway) const;
+  void PingThoseLeft(const Underway& underway) const;
+  bool HasAnyAnswered(int64_t nanos, const Underway& underway) const;
   absl::StatusOr<std::vector<Tensor>> Results(const Underway& underway, const RunEnv& env) const;
 
   const std::shared_ptr<Membership> membership_;
@@ -99,6 +115,7 @@ absl::Status ClusterExecutable::Start(uint64_t step, Underway& underway,
       underway.parts[m].via = membership_->mesh.Find(membership_->members[m].hello->incarnation());
     }
     membership_->Tell(static_cast<int>(m), underway.parts[m], std::move(messages[m]));
+    underway.parts[m].is_told = true;
   }
   return absl::OkStatus();
 }
@@ -132,35 +149,53 @@ absl::StatusOr<std::vector<Tensor>> ClusterExecutable::Run(absl::Span<const Tens
     step = membership_->next_step++;
     membership_->steps.emplace(step, &underway);
   }
-  const auto forget = [&] {
+  const absl::Status status = StartAndAwait(step, underway, feeds, env);
+  {
     std::unique_lock lock(membership_->mutex);
     membership_->steps.erase(step);
     while (underway.telling > 0)
       membership_->host.Wait(lock, membership_->changed, std::numeric_limits<int64_t>::max());
-  };
-  if (absl::Status status = Start(step, underway, feeds, env); !status.ok()) {
-    forget();
-    return status;
   }
-  // Runs on whatever thread cancels; the membership outlives it.
-  const int64_t callback = env.cancellation->AddCallback(
-      [membership = membership_, step, cancellation = env.cancellation] {
-        const absl::Status why = cancellation->status();
-        {
-          const std::lock_guard lock(membership->mutex);
-          const auto it = membership->steps.find(step);
-          if (it != membership->steps.end()) membership->Fail(step, *it->second, why);
-        }
-        membership->Stir();
-      });
-  AwaitEnd(step, underway, env);
-  forget();
-  env.cancellation->RemoveCallback(callback);
+  GYRE_RETURN_IF_ERROR(status);
   if (hooks.elsewhere != nullptr) {
     for (const Part& part : underway.parts)
       hooks.elsewhere->peak_bytes = std::max(hooks.elsewhere->peak_bytes, part.result.peak_bytes());
   }
   return Results(underway, env);
+}
+
+// An error of its own, for which no worker has been asked or which all have been told.
+absl::Status ClusterExecutable::StartAndAwait(uint64_t step, Underway& underway,
+                                              absl::Span<const Tensor> feeds, RunEnv& env) const {
+  std::optional<int64_t> callback;
+  const absl::Cleanup remove = [&] {
+    if (callback) env.cancellation->RemoveCallback(*callback);
+  };
+  const absl::Status status = CatchOutOfMemory("this run", [&]() -> absl::Status {
+    GYRE_RETURN_IF_ERROR(Start(step, underway, feeds, env));
+    // Runs on whatever thread cancels; the membership outlives it.
+    callback = env.cancellation->AddCallback(
+        [membership = membership_, step, cancellation = env.cancellation] {
+          const absl::Status why = cancellation->status();
+          {
+            const std::lock_guard lock(membership->mutex);
+            const auto it = membership->steps.find(step);
+            if (it != membership->steps.end()) membership->Fail(step, *it->second, why);
+          }
+          membership->Stir();
+        });
+    AwaitEnd(step, underway, env);
+    return absl::OkStatus();
+  });
+  if (status.ok()) return status;
+  {
+    const std::lock_guard lock(membership_->mutex);
+    // Who has not heard of the step does not say that it has ended either.
+    for (Part& part : underway.parts) part.is_done = part.is_done || !part.is_told;
+    membership_->Fail(step, underway, status);
+  }
+  (void)Again([&] { AwaitEnd(step, underway, env); });
+  return status;
 }
 
 // Puts a question of who watches to the workers, if there is one.
@@ -181,12 +216,30 @@ void ClusterExecutable::Ask(uint64_t step, const Underway& underway) const {
   }
 }
 
+// Requirement: the membership's mutex is held.
+void ClusterExecutable::PingThoseLeft(const Underway& underway) const {
+  for (size_t m = 0; m < parts_.size(); ++m) {
+    if (!underway.parts[m].HasEnded()) membership_->Ping(static_cast<int>(m));
+  }
+}
+
+// Whether a worker whose part has not ended has answered a ping of then, or later: what else comes
+// of it may have been on its way. Requirement: the membership's mutex is held.
+bool ClusterExecutable::HasAnyAnswered(int64_t nanos, const Underway& underway) const {
+  for (size_t m = 0; m < parts_.size(); ++m) {
+    if (!underway.parts[m].HasEnded() && membership_->members[m].answered_nanos >= nanos)
+      return true;
+  }
+  return false;
+}
+
 // Polls and sleeps on the client's channels until all parts have ended or, told to stop, have had
-// time enough; prints meanwhile.
+// time enough: that is the failure time for those that answer, and less for those that are silent.
+// Prints meanwhile.
 void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env) const {
   const bool asks = underway.watched != nullptr && underway.watched->asks();
   const Clock& clock = membership_->host.clock();
-  int64_t give_up = 0;  // when to wait no longer for those that were told to stop
+  std::optional<int64_t> told;  // when they were told to stop
   while (true) {
     const uint64_t seen = membership_->mesh.wakes();
     std::deque<proto::Printed> printed;
@@ -197,8 +250,13 @@ void ClusterExecutable::AwaitEnd(uint64_t step, Underway& underway, RunEnv& env)
       if (printed.empty()) {
         if (underway.HasEnded()) return;
         if (!underway.first.ok()) {
-          if (give_up == 0) give_up = clock.NowNanos() + membership_->settings.failure_nanos;
-          left = give_up - clock.NowNanos();
+          const int64_t now = clock.NowNanos(), patience = membership_->settings.failure_nanos;
+          if (!told) {
+            told = now;
+            PingThoseLeft(underway);
+          }
+          left = *told + patience / kSilentPart - now;
+          if (left <= 0 && HasAnyAnswered(*told, underway)) left = *told + patience - now;
           if (left <= 0) return;
         } else if (env.cancellation->deadline_nanos() != Cancellation::kNoDeadline) {
           left = env.cancellation->deadline_nanos() - env.cancellation->clock().NowNanos();
@@ -246,13 +304,9 @@ class ClusterEngine final : public Engine {
       : membership_(std::move(membership)) {}
   ~ClusterEngine() override {
     membership_->ticker.reset();
-    std::vector<std::shared_ptr<ControlLink>> links;
-    {
-      const std::lock_guard lock(membership_->mutex);
-      for (const Member& member : membership_->members) links.push_back(member.link);
-    }
-    for (const auto& link : links) {
-      if (link != nullptr) link->Close();
+    // Nobody adds a link any more.
+    for (const Member& member : membership_->members) {
+      if (member.link != nullptr) member.link->Close();
     }
     membership_->calls->End(membership_->host);
   }
@@ -260,11 +314,15 @@ class ClusterEngine final : public Engine {
   absl::string_view name() const override { return "cluster"; }
   std::vector<DeviceName> devices() const override { return membership_->devices; }
   void EndState(uint64_t number) const override {
-    proto::ToWorker message;
-    message.mutable_drop()->set_state(number);
     const std::lock_guard lock(membership_->mutex);
-    for (size_t m = 0; m < membership_->members.size(); ++m)
-      membership_->SendTo(static_cast<int>(m), message);
+    for (size_t m = 0; m < membership_->members.size(); ++m) {
+      // One that cannot be told keeps it until this client goes.
+      (void)Again([&] {
+        proto::ToWorker message;
+        message.mutable_drop()->set_state(number);
+        membership_->SendTo(static_cast<int>(m), message);
+      });
+    }
   }
   absl::StatusOr<std::unique_ptr<Executable>> Compile(std::shared_ptr<const Program> program,
                                                       const RunSignature& signature,
@@ -345,7 +403,15 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
   const uint64_t id = membership_->next_program++;
   compile.set_program(id);
   const size_t n = membership_->members.size();
-  membership_->compiling[id].replies.resize(n);
+  Compiling asked;
+  asked.replies.resize(n);
+  membership_->compiling.emplace(id, std::move(asked));
+  absl::Cleanup give_up = [&] {
+    if (!lock.owns_lock()) lock.lock();
+    membership_->compiling.erase(id);
+    lock.unlock();
+    DropProgram(*membership_, id);
+  };
   for (size_t m = 0; m < n; ++m) membership_->SendTo(static_cast<int>(m), message);
   // A large program takes its time; workers that are gone are noticed.
   absl::Status status;
@@ -365,16 +431,13 @@ absl::StatusOr<std::unique_ptr<Executable>> ClusterEngine::Compile(
     status.Update(FromProto(reply->status()));
     parts.push_back(*std::move(reply));
   }
-  membership_->compiling.erase(id);
-  if (!status.ok()) {
-    // Who still works at it stops.
-    message.mutable_drop()->set_program(id);
-    for (size_t m = 0; m < n; ++m) membership_->SendTo(static_cast<int>(m), message);
-    return status;
-  }
+  GYRE_RETURN_IF_ERROR(status);
   GYRE_RETURN_IF_ERROR(CheckParts(parts, signature));
-  return std::unique_ptr<Executable>(std::make_unique<ClusterExecutable>(
-      membership_, id, std::move(feed_names), signature.fetches.size(), std::move(parts)));
+  auto executable = std::make_unique<ClusterExecutable>(membership_, id, std::move(feed_names),
+                                                        signature.fetches.size(), std::move(parts));
+  membership_->compiling.erase(id);
+  std::move(give_up).Cancel();
+  return executable;
 }
 
 }  // namespace

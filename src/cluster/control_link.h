@@ -18,7 +18,8 @@ inline constexpr int kMostLinkBytes = 2'000'000'000;
 // And what of it is left for values or a program, beside everything else.
 inline constexpr int64_t kMostPayloadBytes = kMostLinkBytes - 10'000'000;
 
-// Who a link hands what comes to. One call at a time, on threads of the link's.
+// Who a link hands what comes to. One call at a time, on threads of the link's, to which nothing is
+// thrown.
 class LinkHandler {
  public:
   virtual ~LinkHandler() = default;
@@ -31,7 +32,8 @@ class LinkHandler {
 class ControlLink {
  public:
   virtual ~ControlLink() = default;
-  // Never blocks. What cannot be sent is lost, and OnClosed called.
+  // Never blocks. What cannot be sent is lost, and OnClosed called; std::bad_alloc where there is
+  // no memory for it: then nothing has happened.
   virtual void Send(std::string message) = 0;
   virtual void Close() = 0;
 };

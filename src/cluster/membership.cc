@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 
 namespace gyre::cluster {
@@ -58,6 +59,13 @@ absl::StatusOr<std::vector<Place>> ParsePlaces(const std::vector<std::string>& a
   return places;
 }
 
+proto::ToWorker CancelMessage(uint64_t step, const absl::Status& why) {
+  proto::ToWorker message;
+  message.mutable_cancel()->set_step(step);
+  ToProto(why, message.mutable_cancel()->mutable_status());
+  return message;
+}
+
 class Handler final : public LinkHandler {
  public:
   Handler(std::shared_ptr<HandlerCalls> calls, int member)
@@ -100,14 +108,20 @@ void HandlerCalls::End(Host& host) {
 }
 
 void Membership::OnMessage(int m, absl::string_view bytes) {
+  if (!Again([&] { Take(m, bytes); })) Lose(m, OutOfMemoryError("what it says"));
+}
+
+void Membership::Take(int m, absl::string_view bytes) {
   proto::FromWorker message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Lose(m, absl::DataLossError("it sent what is no message"));
   }
   if (message.what_case() == proto::FromWorker::kFired) TellFirings(m, message.fired());
   if (message.what_case() == proto::FromWorker::kProgress) {
-    TellWatched(message.progress().step(),
-                [&](Underway& step) { step.watched->OnProgress(m, message.progress()); });
+    TellWatched(message.progress().step(), [&](Underway& step) {
+      step.watched->OnProgress(m, message.progress());
+      return absl::OkStatus();
+    });
   }
   {
     const std::lock_guard lock(mutex);
@@ -115,14 +129,14 @@ void Membership::OnMessage(int m, absl::string_view bytes) {
     member.heard_nanos = host.clock().NowNanos();
     switch (message.what_case()) {
       case proto::FromWorker::kHello:
-        member.hello = message.hello();
+        member.hello = std::move(*message.mutable_hello());
         break;
       case proto::FromWorker::kJoined:
         member.joined = FromProto(message.joined().status());
         break;
       case proto::FromWorker::kCompiled: {
         const auto it = compiling.find(message.compiled().program());
-        if (it != compiling.end()) it->second.replies[m] = message.compiled();
+        if (it != compiling.end()) it->second.replies[m] = std::move(*message.mutable_compiled());
         break;
       }
       case proto::FromWorker::kDone: {
@@ -130,8 +144,8 @@ void Membership::OnMessage(int m, absl::string_view bytes) {
         if (it == steps.end()) return;
         Part& part = it->second->parts[m];
         if (!part.takes_part || part.is_done) return;
-        part.is_done = true;
         part.status = FromProto(message.done().status());
+        part.is_done = true;
         part.result = std::move(*message.mutable_done());
         if (!part.status.ok()) Fail(it->first, *it->second, part.status);
         break;
@@ -140,12 +154,13 @@ void Membership::OnMessage(int m, absl::string_view bytes) {
         const auto it = steps.find(message.printed().step());
         if (it == steps.end()) return;
         Underway& step = *it->second;
-        ++step.parts[m].printed;
         step.printed.push_back(std::move(*message.mutable_printed()));
+        ++step.parts[m].printed;
         break;
       }
       case proto::FromWorker::kPong:
         if (message.pong().number() != member.ping) return;
+        member.answered_nanos = member.ping_nanos;
         member.clock.Add(member.ping_nanos, message.pong().nanos(), member.heard_nanos);
         if (member.more_pings > 0) {
           --member.more_pings;
@@ -171,9 +186,10 @@ void Membership::TellWatched(uint64_t id, F tell) {
     step = it->second;
     ++step->telling;
   }
-  tell(*step);
+  const absl::Status status = CatchOutOfMemory("who watches a run", [&] { return tell(*step); });
   {
     const std::lock_guard lock(mutex);
+    if (!status.ok()) Fail(id, *step, status);
     --step->telling;
   }
   Stir();
@@ -187,11 +203,11 @@ void Membership::TellFirings(int m, const proto::Fired& fired) {
       offset = members[m].clock.nanos();
     }
     const absl::Status status = step.watched->OnFired(m, fired, offset, host.clock().NowNanos());
-    const std::lock_guard lock(mutex);
-    if (!status.ok()) Fail(fired.step(), step, status);
     proto::ToWorker seen;
     seen.mutable_seen()->set_step(fired.step());
-    SendTo(m, seen);
+    const std::lock_guard lock(mutex);
+    MustSendTo(m, seen);
+    return status;
   });
 }
 
@@ -208,13 +224,12 @@ void Membership::Ping(int m) {
 void Membership::Fail(uint64_t id, Underway& step, const absl::Status& why) {
   if (!step.first.ok()) return;
   step.first = why;
-  proto::ToWorker message;
-  message.mutable_cancel()->set_step(id);
-  ToProto(why, message.mutable_cancel()->mutable_status());
   for (size_t m = 0; m < members.size(); ++m) {
     const Part& part = step.parts[m];
-    if (part.takes_part && !part.is_done)
-      Tell(static_cast<int>(m), part, message.SerializeAsString());
+    if (!part.takes_part || part.is_done) continue;
+    const bool is_told =
+        Again([&] { Tell(static_cast<int>(m), part, CancelMessage(id, why).SerializeAsString()); });
+    if (!is_told) members[m].link->Close();  // which ends what it runs
   }
 }
 
@@ -233,8 +248,10 @@ void Membership::Lose(int m, const absl::Status& why) {
     Member& member = members[m];
     if (!member.gone.ok()) return;
     const bool is_refusal = absl::IsUnauthenticated(why) || absl::IsFailedPrecondition(why);
-    member.gone = absl::Status(is_refusal ? why.code() : absl::StatusCode::kUnavailable,
-                               absl::StrCat(member.name, " is gone: ", why.message()));
+    member.gone = CatchOutOfMemory("the end of a worker", [&] {
+      return absl::Status(is_refusal ? why.code() : absl::StatusCode::kUnavailable,
+                          absl::StrCat(member.name, " is gone: ", why.message()));
+    });
     for (auto& [id, step] : steps) {
       Part& part = step->parts[m];
       if (part.HasEnded()) continue;
@@ -262,16 +279,15 @@ void Membership::OnChannelLost(const Peer& peer, const absl::Status& why) {
   if (m < 0) return;
   {
     const std::lock_guard lock(mutex);
-    const auto status = absl::UnavailableError(
-        absl::StrCat("the connection to ", members[m].name, " is gone: ", why.message()));
+    const auto status = CatchOutOfMemory("the end of a connection", [&] {
+      return absl::UnavailableError(
+          absl::StrCat("the connection to ", members[m].name, " is gone: ", why.message()));
+    });
     for (auto& [id, step] : steps) {
       Part& part = step->parts[m];
       if (part.via.get() != &peer || part.HasEnded()) continue;
       // The worker may be there still.
-      proto::ToWorker message;
-      message.mutable_cancel()->set_step(id);
-      ToProto(status, message.mutable_cancel()->mutable_status());
-      SendTo(m, message);
+      if (!Again([&] { SendTo(m, CancelMessage(id, status)); })) members[m].link->Close();
       part.is_done = true;
       part.status = status;
       Fail(id, *step, status);
@@ -280,7 +296,15 @@ void Membership::OnChannelLost(const Peer& peer, const absl::Status& why) {
   Stir();
 }
 
+// What a tick has no memory for is left to the next one.
 void Membership::Tick() {
+  CatchOutOfMemory("a look at all workers", [&] {
+    LookAtAll();
+    return absl::OkStatus();
+  }).IgnoreError();
+}
+
+void Membership::LookAtAll() {
   mesh.Tick();
   std::vector<int> silent;
   const int64_t now = host.clock().NowNanos();

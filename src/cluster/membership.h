@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "base/hash_map.h"
+#include "cluster/again.h"
 #include "cluster/cluster.h"
 #include "cluster/control_link.h"
 #include "cluster/host.h"
@@ -40,7 +41,8 @@ struct Member {
   int64_t heard_nanos = 0;
   uint64_t ping = 0;  // the last one, and when it was sent
   int64_t ping_nanos = 0;
-  int more_pings = 0;  // to be sent, each upon the answer to the one before
+  int64_t answered_nanos = 0;  // when the last one that was answered was sent
+  int more_pings = 0;          // to be sent, each upon the answer to the one before
   ClockOffset clock;
 };
 
@@ -52,6 +54,7 @@ struct Compiling {
 // A worker's part of a step.
 struct Part {
   bool takes_part = false;
+  bool is_told = false;  // the worker has been sent its run
   bool is_done = false;
   PeerPtr via;  // whose channel its run went by; null: the control link
   absl::Status status;
@@ -112,10 +115,12 @@ struct Membership {
         next_step(s.first_step) {}
 
   void OnMessage(int member, absl::string_view bytes);
+  void Take(int member, absl::string_view bytes);
   void Lose(int member, const absl::Status& why);
   void OnChannelLost(const Peer& peer, const absl::Status& why);
   int MemberOf(const Peer& peer);
   void Tick();
+  void LookAtAll();
   // Calls the workers, and makes them call each other: see ConnectCluster.
   absl::Status Connect(const LinkDialer& dial);
   // Waits until `is_so`, a worker is gone, or the failure time has passed. Requirement: lock is
@@ -126,8 +131,8 @@ struct Membership {
   void Fail(uint64_t step, Underway& underway, const absl::Status& why);
   // A part's message, by the way its run has gone. Requirement: mutex is held.
   void Tell(int member, const Part& part, std::string message);
-  // Calls `tell`, which may call the user, for a step under way that is watched. Without the mutex:
-  // it may cancel the run, or wait for who does.
+  // Calls `tell`, which may call the user, for a step under way that is watched, and fails with its
+  // error. Without the mutex: it may cancel the run, or wait for who does.
   template <typename F>
   void TellWatched(uint64_t step, F tell);
   void TellFirings(int member, const proto::Fired& fired);
@@ -141,6 +146,10 @@ struct Membership {
   }
   void SendTo(int member, const proto::ToWorker& message) {
     members[member].link->Send(message.SerializeAsString());
+  }
+  // Where there is no memory to send it, the link is closed.
+  void MustSendTo(int member, const proto::ToWorker& message) {
+    if (!Again([&] { SendTo(member, message); })) members[member].link->Close();
   }
 
   Host& host;

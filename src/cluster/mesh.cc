@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
+#include "cluster/again.h"
 #include "cluster/secret.h"
 
 namespace gyre::cluster {
@@ -15,8 +18,16 @@ namespace {
 constexpr size_t kEndedKept = size_t{1} << 14;
 constexpr int64_t kPingNanos = 1'000'000'000;
 
+// How often in a row it may be without memory for what a peer sends, before the peer is lost.
+constexpr int kMostFailedPolls = 8;
+
 absl::Status LostError(absl::string_view name, const absl::Status& why) {
-  return absl::UnavailableError(absl::StrCat(name, " is gone: ", why.message()));
+  return CatchOutOfMemory("the end of a connection", [&] {
+    const bool is_ours = absl::IsResourceExhausted(why);
+    return absl::Status(
+        is_ours ? why.code() : absl::StatusCode::kUnavailable,
+        absl::StrCat(name, is_ours ? " is given up: " : " is gone: ", why.message()));
+  });
 }
 
 // Whether a frame's value needs no memory beside its Tensor.
@@ -40,13 +51,12 @@ absl::Status Mesh::Expect(uint64_t incarnation, std::string name, const ChannelA
                           Transport transport, const std::string& secret, bool dials) {
   {
     const std::lock_guard lock(mutex_);
-    Expected& expected = expected_[incarnation];
-    expected.name = std::move(name);
-    expected.address = address;
-    expected.transport = transport;
-    expected.dials = dials;
+    const auto it = expected_.find(incarnation);
+    Expected expected{std::move(name), address, transport, dials, {}};
+    if (it != expected_.end()) expected.secrets = it->second.secrets;
     std::erase(expected.secrets, secret);
     expected.secrets.push_back(secret);
+    expected_.insert_or_assign(incarnation, std::move(expected));
   }
   return dials ? Dial(incarnation) : absl::OkStatus();
 }
@@ -108,15 +118,13 @@ void Mesh::Lose(const PeerPtr& peer, const absl::Status& why) {
       if (other != peer) left.push_back(other);
     }
     if (left.size() == everybody_->size()) return;  // somebody else was first
-    everybody_ = std::make_shared<const PeerList>(std::move(left));
-    was_known = peer->is_known.exchange(false, std::memory_order_acq_rel);
-    if (was_known) {
-      peers_.erase(peer->incarnation.load(std::memory_order_relaxed));
-      for (const auto& [id, step] : steps_) {
-        if (step->Uses(*peer) && !peer->leaves.load(std::memory_order_relaxed))
-          steps.push_back(step);
-      }
+    for (const auto& [id, step] : steps_) {
+      if (step->Uses(*peer) && !peer->leaves.load(std::memory_order_relaxed)) steps.push_back(step);
     }
+    everybody_ = std::make_shared<const PeerList>(std::move(left));
+    // From here on nothing fails.
+    was_known = peer->is_known.exchange(false, std::memory_order_acq_rel);
+    if (was_known) peers_.erase(peer->incarnation.load(std::memory_order_relaxed));
   }
   // Others keep it, as long as their routes do.
   peer->channel.stream().HangUp();
@@ -124,7 +132,8 @@ void Mesh::Lose(const PeerPtr& peer, const absl::Status& why) {
   for (const auto& step : steps) step->Abort(LostError(peer->name, why));
   if (callbacks_.on_lost) callbacks_.on_lost(*peer, why);
   // If it is still wanted; Tick tries again.
-  (void)Dial(peer->incarnation.load(std::memory_order_relaxed));
+  const uint64_t incarnation = peer->incarnation.load(std::memory_order_relaxed);
+  CatchOutOfMemory("a connection", [&] { return Dial(incarnation); }).IgnoreError();
 }
 
 // ---- Frames
@@ -138,7 +147,7 @@ class Mesh::Sink final : public FrameSink {
   }
   void OnValue(const FrameHeader& header, absl::StatusOr<Tensor> value) override {
     if (from_->is_known.load(std::memory_order_relaxed))
-      mesh_.OnValue(from_, header, std::move(value));
+      mesh_.TakeValue(from_, header, std::move(value));
   }
   void OnMessage(absl::string_view message) override {
     if (from_->is_known.load(std::memory_order_relaxed) && mesh_.callbacks_.on_message)
@@ -175,6 +184,8 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Peer& from, const FrameHeader&
                          header.body_bytes == sizeof(int64_t);
     if (header.kind == FrameKind::kOffer && !is_size)
       return absl::InvalidArgumentError("an offer does not say how large it is");
+    // The step is there before its first value is: a value that is lost can be told to it.
+    StepFor(from, header.step, true);
     if (IsScalar(header)) return RefPtr<MemoryBudget>();
   }
   const std::shared_ptr<StepRendezvous>& step = StepFor(from, header.step, false);
@@ -193,6 +204,16 @@ absl::StatusOr<RefPtr<MemoryBudget>> Mesh::Expect(Peer& from, const FrameHeader&
   return absl::InvalidArgumentError("a value that nobody has asked for");
 }
 
+// A value for which there is no memory is its step's error.
+void Mesh::TakeValue(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value) {
+  const absl::Status status = CatchOutOfMemory("a value from another process", [&] {
+    OnValue(from, header, std::move(value));
+    return absl::OkStatus();
+  });
+  if (status.ok()) return;
+  if (const auto& step = StepFor(*from, header.step, false)) step->Abort(status);
+}
+
 void Mesh::OnValue(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value) {
   switch (header.kind) {
     case FrameKind::kPing: {
@@ -209,7 +230,7 @@ void Mesh::OnValue(const PeerPtr& from, const FrameHeader& header, absl::StatusO
       return;
     case FrameKind::kData:
     case FrameKind::kOffer: {
-      if (const auto& step = StepFor(*from, header.step, true))
+      if (const auto& step = StepFor(*from, header.step, false))
         return step->Arrive(from, header, std::move(value));
       // The step has ended: what it did not read is given back here.
       from->owed.fetch_add(WeightOf(header), std::memory_order_relaxed);
@@ -273,17 +294,21 @@ absl::Status Mesh::OnHello(const PeerPtr& from, const Hello& hello) {
       return absl::AlreadyExistsError("there is a channel to this process already");
     if (!absl::c_linear_search(*everybody_, from))
       return absl::CancelledError("this channel was given up");
-    from->incarnation.store(hello.from, std::memory_order_release);
     from->name = it->second.name;
+    peers_.emplace(hello.from, from);
+    from->incarnation.store(hello.from, std::memory_order_release);
     from->credit.store(kCreditBytes, std::memory_order_relaxed);
     from->is_known.store(true, std::memory_order_release);
-    peers_.emplace(hello.from, from);
   }
   if (!is_answer) {
     FrameHeader header;
     header.kind = FrameKind::kHello;
-    from->channel.SendEncoded(header,
-                              EncodeHello({options_.incarnation, hello.from, hello.secret}));
+    // Without an answer, who called gives up, and calls again.
+    const bool has_answered = Again([&] {
+      from->channel.SendEncoded(header,
+                                EncodeHello({options_.incarnation, hello.from, hello.secret}));
+    });
+    if (!has_answered) return OutOfMemoryError("the answer to a call");
   }
   Wake();
   return absl::OkStatus();
@@ -338,8 +363,16 @@ void Mesh::End(uint64_t id) {
   std::shared_ptr<StepRendezvous> step;
   {
     const std::lock_guard lock(mutex_);
-    if (!ended_.insert(id).second) return;
-    ended_order_.push_back(id);
+    bool has_ended = false;
+    // Where it cannot be noted, what comes late for it is kept for a while, and dropped then.
+    CatchOutOfMemory("the end of a step", [&] {
+      ended_order_.push_back(id);
+      absl::Cleanup forget = [&] { ended_order_.pop_back(); };
+      has_ended = !ended_.insert(id).second;
+      if (!has_ended) std::move(forget).Cancel();
+      return absl::OkStatus();
+    }).IgnoreError();
+    if (has_ended) return;
     if (ended_order_.size() > kEndedKept) {
       ended_.erase(ended_order_.front());
       ended_order_.pop_front();
@@ -359,10 +392,17 @@ void Mesh::AcceptCallers() {
   if (!lock.owns_lock()) return;
   // Who calls has to wait if many do: there are steps to run.
   for (int i = 0; i < options_.most_callers; ++i) {
-    std::unique_ptr<ByteStream> stream = host_.Accept();
-    if (stream == nullptr) return;
-    MakeRoomForCaller();
-    Add(std::make_shared<Peer>(std::move(stream)));
+    bool was_there = false;
+    // Who cannot be taken in is hung up on, and calls again.
+    CatchOutOfMemory("a caller", [&] {
+      std::unique_ptr<ByteStream> stream = host_.Accept();
+      was_there = stream != nullptr;
+      if (!was_there) return absl::OkStatus();
+      MakeRoomForCaller();
+      Add(std::make_shared<Peer>(std::move(stream)));
+      return absl::OkStatus();
+    }).IgnoreError();
+    if (!was_there) return;
   }
 }
 
@@ -381,7 +421,19 @@ void Mesh::PollChannels() {
   const auto all = Everybody();
   for (const PeerPtr& peer : *all) {
     Sink sink(*this, peer);
-    if (absl::Status status = peer->channel.Poll(sink); !status.ok()) Lose(peer, status);
+    CatchOutOfMemory("what another process has sent", [&] {
+      absl::Status status;
+      try {
+        status = peer->channel.Poll(sink);
+        peer->failed_polls.store(0, std::memory_order_relaxed);
+      } catch (const std::bad_alloc&) {
+        if (peer->failed_polls.fetch_add(1, std::memory_order_relaxed) < kMostFailedPolls)
+          return absl::OkStatus();  // the next one goes on there
+        status = OutOfMemoryError("what it has sent");
+      }
+      if (!status.ok()) Lose(peer, status);
+      return absl::OkStatus();
+    }).IgnoreError();
   }
 }
 
@@ -412,9 +464,24 @@ void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
     has_sleeper_ = true;
     gives_way_ = gives_way;
   }
+  // Without the memory to sleep, it looks again at once.
+  CatchOutOfMemory("who waits for channels", [&] {
+    SleepOnChannels(seen, nanos);
+    return absl::OkStatus();
+  }).IgnoreError();
+  AcceptCallers();
+  PollChannels();
+  const std::lock_guard lock(mutex_);
+  has_sleeper_ = false;
+  changed_.notify_one();
+}
+
+void Mesh::SleepOnChannels(uint64_t seen, int64_t nanos) {
   const auto all = Everybody();
   std::vector<ByteStream*> streams;
   std::vector<bool> for_write;
+  streams.reserve(all->size());
+  for_write.reserve(all->size());
   bool may_sleep = true;
   for (const PeerPtr& peer : *all) {
     ByteStream& stream = peer->channel.stream();
@@ -422,16 +489,13 @@ void Mesh::WaitAs(bool gives_way, uint64_t seen, int64_t nanos) {
     for_write.push_back(peer->channel.HasWaiting());
     may_sleep = stream.PrepareWait(for_write.back()) && may_sleep;
   }
+  const absl::Cleanup end = [&] {
+    sleeps_.store(false, std::memory_order_seq_cst);
+    for (ByteStream* stream : streams) stream->EndWait();
+  };
   sleeps_.store(true, std::memory_order_seq_cst);
   if (may_sleep && wakes_.load(std::memory_order_seq_cst) == seen)
     host_.Sleep(streams, for_write, nanos);
-  sleeps_.store(false, std::memory_order_seq_cst);
-  for (ByteStream* stream : streams) stream->EndWait();
-  AcceptCallers();
-  PollChannels();
-  const std::lock_guard lock(mutex_);
-  has_sleeper_ = false;
-  changed_.notify_one();
 }
 
 void Mesh::Wake() {
@@ -445,6 +509,13 @@ void Mesh::Wake() {
 }
 
 void Mesh::Tick() {
+  CatchOutOfMemory("a look at all channels", [&] {
+    LookAtAll();
+    return absl::OkStatus();
+  }).IgnoreError();
+}
+
+void Mesh::LookAtAll() {
   AcceptCallers();
   for (const auto all = Everybody(); const PeerPtr& peer : *all) peer->channel.stream().LookAgain();
   PollChannels();

@@ -7,6 +7,9 @@
 // Values wait for Flush, Poll or Wait, of whatever thread, or until many bytes do: who sends calls
 // one of them before it does anything that takes long.
 //
+// Who runs out of memory while it polls, waits or flushes goes on the next time, and is told
+// nothing; a peer from which nothing can be taken in at all is lost.
+//
 // Thread-safe. Its locks are never held while a channel is called that could call back.
 #pragma once
 
@@ -73,7 +76,8 @@ class Mesh final : public Outbox {
   // What comes for it from now on is dropped.
   void End(uint64_t step);
 
-  // Answers pings, sends some, and gives up peers that say nothing.
+  // Answers pings, sends some, and gives up peers that say nothing. What it has no memory for is
+  // left to the next one.
   void Tick();
 
   void set_spin_nanos(int64_t nanos) { spin_nanos_.store(nanos, std::memory_order_relaxed); }
@@ -103,6 +107,7 @@ class Mesh final : public Outbox {
 
   class Sink;
   absl::StatusOr<RefPtr<MemoryBudget>> Expect(Peer& from, const FrameHeader& header);
+  void TakeValue(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value);
   void OnValue(const PeerPtr& from, const FrameHeader& header, absl::StatusOr<Tensor> value);
   absl::Status OnHello(const PeerPtr& from, const Hello& hello);
 
@@ -112,6 +117,8 @@ class Mesh final : public Outbox {
   void SendEncoded(Peer& to, const FrameHeader& header, absl::string_view body);
   absl::Status Dial(uint64_t incarnation);
   void WaitAs(bool gives_way, uint64_t seen, int64_t nanos);
+  void LookAtAll();
+  void SleepOnChannels(uint64_t seen, int64_t nanos);
   void AcceptCallers();
   void MakeRoomForCaller();
   void PollChannels();

@@ -11,6 +11,8 @@ namespace gyre::cluster {
 
 absl::Status ToProto(absl::Span<const Tensor> tensors, absl::string_view what,
                      absl::Span<const std::string> names, int64_t most_bytes, TensorFields* out) {
+  // Where protobuf has no memory for a longer list, it loses what it was to add.
+  out->Reserve(out->size() + static_cast<int>(tensors.size()));
   int64_t before = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::string bytes;

@@ -23,9 +23,11 @@ struct Peer {
   std::atomic<bool> is_known{false};
   // Its program ends, and nobody waits for it: steps that it takes part in go on without it.
   std::atomic<bool> leaves{false};
-  std::string name;                     // for people: "worker 1 (127.0.0.1:4002)"
-  std::atomic<int64_t> credit{0};       // bytes that may still be sent unasked
-  std::atomic<int64_t> owed{0};         // bytes read whose credit has not been given back
+  std::string name;                // for people: "worker 1 (127.0.0.1:4002)"
+  std::atomic<int64_t> credit{0};  // bytes that may still be sent unasked
+  std::atomic<int64_t> owed{0};    // bytes read whose credit has not been given back
+  // How often, one after the other, what comes from it could not be taken in for want of memory.
+  std::atomic<int> failed_polls{0};
   int64_t since_nanos = 0;              // when it called or was called; set before others see it
   std::atomic<int64_t> heard_nanos{0};  // when something came last: see Tick
   // Of the thread that reads: the step that the last value was for. It may have ended.

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/hash_map.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "cluster/mesh.h"
 #include "cluster/wire/tensor_codec.h"
@@ -25,6 +27,8 @@ constexpr int64_t kGiveBackAt = Mesh::kCreditBytes / 4;
 // What a frame has room for, with the most dimensions that there are.
 constexpr uint64_t kMaxBytes =
     std::numeric_limits<uint32_t>::max() - Shape::kMaxRank * sizeof(int64_t);
+// What there was no memory for.
+constexpr absl::string_view kThisValue = "a value from another process";
 // How often a step that is being drained looks whether it is.
 constexpr int64_t kDrainLookNanos = 20'000'000;
 
@@ -69,8 +73,8 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
   const Tensor& value = item.value;
   if (item.is_dead) {
     header.flags = FrameHeader::kDead;
-    peer.credit.fetch_sub(kItemWeight, std::memory_order_relaxed);
     mesh_.SendLater(peer, header);
+    peer.credit.fetch_sub(kItemWeight, std::memory_order_relaxed);
     return absl::OkStatus();
   }
   std::string encoded;
@@ -86,11 +90,13 @@ absl::Status StepRendezvous::Send(const TransferEdge& edge, Tag tag, Item item) 
       is_plain ? value.bytes() <= Channel::kMaxEagerBytes : encoded.size() <= kMaxEagerEncoded;
   const int64_t weight = WeightOf(item);
   if (is_small && peer.credit.fetch_sub(weight, std::memory_order_relaxed) > 0) {
+    absl::Cleanup give_back = [&] { peer.credit.fetch_add(weight, std::memory_order_relaxed); };
     if (is_plain) {
       mesh_.SendLater(peer, header, std::move(item.value));
     } else {
       mesh_.SendEncoded(peer, header, encoded);
     }
+    std::move(give_back).Cancel();
     return absl::OkStatus();
   }
   peer.credit.fetch_add((is_small ? weight : 0) - kItemWeight, std::memory_order_relaxed);
@@ -147,21 +153,26 @@ void StepRendezvous::Receive(Item item, const PeerPtr& from, RecvCallback done) 
 }
 
 void StepRendezvous::AskFor(uint64_t offer, PeerPtr from, uint64_t bytes, RecvCallback done) {
-  absl::Status status;
-  {
+  const std::pair<uint64_t, uint64_t> key(from->incarnation, offer);
+  absl::Status status = CatchOutOfMemory(kThisValue, [&]() -> absl::Status {
     const std::lock_guard lock(mutex_);
-    status = status_;
-    const std::pair<uint64_t, uint64_t> key(from->incarnation, offer);
-    if (status.ok() && pulls_.contains(key))
-      status = absl::DataLossError(absl::StrCat(from->name, " has offered two values as one"));
-    if (status.ok()) pulls_.emplace(key, Pull{bytes, std::move(done)});
-  }
+    GYRE_RETURN_IF_ERROR(status_);
+    const auto [it, is_new] = pulls_.try_emplace(key);
+    if (!is_new)
+      return absl::DataLossError(absl::StrCat(from->name, " has offered two values as one"));
+    it->second = {bytes, std::move(done)};
+    return absl::OkStatus();
+  });
   if (!status.ok()) return done(status);
   FrameHeader header;
   header.kind = FrameKind::kPull;
   header.step = id_;
   header.number = offer;
-  mesh_.Send(*from, header);
+  status = CatchOutOfMemory(kThisValue, [&] {
+    mesh_.Send(*from, header);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) Abort(status);  // which tells who waits
 }
 
 void StepRendezvous::Answer(const PeerPtr& from, uint64_t offer) {
@@ -208,38 +219,38 @@ void StepRendezvous::Arrive(const PeerPtr& from, const FrameHeader& header,
     return done(Item{*std::move(value), false});
   }
   const int64_t weight = WeightOf(header);
-  if (!value.ok()) {
-    GiveBack(from, weight);
-    return Abort(value.status());
-  }
-  Item item{*std::move(value), (header.flags & FrameHeader::kDead) != 0};
-  if (header.kind == FrameKind::kOffer) {
-    const auto bytes = static_cast<uint64_t>(item.value.scalar<int64_t>());
-    item.value = Tensor::FromObject(DType::kVariant, MakeRef<Offered>(header.number, bytes));
-  }
+  Item item;
   RecvCallback waiter;
-  {
-    const std::lock_guard lock(mutex_);
-    // After an abort, nobody wants it.
-    if (status_.ok()) {
-      waiter = arrived_.TakeWaiter(header.key);
-      if (waiter == nullptr) {
-        AddUnread(from, weight);
-        return arrived_.AddItem(header.key, std::move(item));
-      }
+  const absl::StatusOr<bool> is_kept = CatchOutOfMemory(kThisValue, [&]() -> absl::StatusOr<bool> {
+    GYRE_ASSIGN_OR_RETURN(item.value, std::move(value));
+    item.is_dead = (header.flags & FrameHeader::kDead) != 0;
+    if (header.kind == FrameKind::kOffer) {
+      const auto bytes = static_cast<uint64_t>(item.value.scalar<int64_t>());
+      item.value = Tensor::FromObject(DType::kVariant, MakeRef<Offered>(header.number, bytes));
     }
-  }
+    const std::lock_guard lock(mutex_);
+    if (!status_.ok()) return false;  // after an abort, nobody wants it
+    waiter = arrived_.TakeWaiter(header.key);
+    if (waiter != nullptr) return false;
+    MakeRoomForUnread(from);
+    arrived_.AddItem(header.key, std::move(item));
+    AddUnread(from, weight);
+    return true;
+  });
+  if (is_kept.ok() && *is_kept) return;
   GiveBack(from, weight);
+  if (!is_kept.ok()) return Abort(is_kept.status());
   if (waiter != nullptr) Receive(std::move(item), from, std::move(waiter));
+}
+
+void StepRendezvous::MakeRoomForUnread(const PeerPtr& from) {
+  const bool is_there = absl::c_any_of(unread_, [&](const auto& of) { return of.first == from; });
+  if (!is_there) unread_.emplace_back(from, 0);
 }
 
 void StepRendezvous::AddUnread(const PeerPtr& from, int64_t weight) {
   const auto it = absl::c_find_if(unread_, [&](const auto& of) { return of.first == from; });
-  if (it != unread_.end()) {
-    it->second += weight;
-  } else {
-    unread_.emplace_back(from, weight);
-  }
+  if (it != unread_.end()) it->second += weight;
 }
 
 int64_t StepRendezvous::TakeUnread(const PeerPtr& from, int64_t weight) {
@@ -255,7 +266,14 @@ void StepRendezvous::GiveBack(const PeerPtr& from, int64_t weight) {
   FrameHeader header;
   header.kind = FrameKind::kCredit;
   header.number = static_cast<uint64_t>(from->owed.exchange(0, std::memory_order_relaxed));
-  if (header.number > 0) mesh_.Send(*from, header);
+  if (header.number == 0) return;
+  const absl::Status status = CatchOutOfMemory("credit", [&] {
+    mesh_.Send(*from, header);
+    return absl::OkStatus();
+  });
+  // It goes with what is given back next.
+  if (!status.ok())
+    from->owed.fetch_add(static_cast<int64_t>(header.number), std::memory_order_relaxed);
 }
 
 void StepRendezvous::Abort(const absl::Status& why) {
@@ -285,7 +303,8 @@ bool StepRendezvous::Uses(const Peer& peer) const {
 
 // Nobody sends or receives any more. What was not read is given back.
 void StepRendezvous::End() {
-  Abort(absl::AbortedError("the step has ended"));
+  Abort(CatchOutOfMemory("the end of a step",
+                         [] { return absl::AbortedError("the step has ended"); }));
   std::vector<std::pair<PeerPtr, int64_t>> unread;
   {
     const std::lock_guard lock(mutex_);

@@ -60,8 +60,9 @@ class StepRendezvous final : public Rendezvous {
   bool HasLeft() const;
   // So much of what `from` has sent has been read, or will never be.
   void GiveBack(const PeerPtr& from, int64_t weight);
-  // What `from` has sent and lies in arrived_. Taken off it is `weight` at most: how much that was.
-  // Requirement: mutex_ is held.
+  // What `from` has sent and lies in arrived_, once there is room to note it. Taken off it is
+  // `weight` at most: how much that was. Requirement: mutex_ is held.
+  void MakeRoomForUnread(const PeerPtr& from);
   void AddUnread(const PeerPtr& from, int64_t weight);
   int64_t TakeUnread(const PeerPtr& from, int64_t weight);
   bool Uses(const Peer& peer) const;

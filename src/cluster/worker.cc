@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/out_of_memory.h"
 #include "cluster/worker_client.h"
 
 namespace gyre::cluster {
@@ -58,7 +59,8 @@ Worker::~Worker() {
   state_->mesh.Wake();
   for (const auto& weak : clients) {
     if (const auto client = weak.lock()) {
-      client->CancelAll(absl::UnavailableError("the worker ends"));
+      client->CancelAll(CatchOutOfMemory("the worker's end",
+                                         [] { return absl::UnavailableError("the worker ends"); }));
       client->Close();
     }
   }

@@ -1,10 +1,13 @@
 #include "cluster/worker_client.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/refusals.h"
 #include "base/env.h"
 #include "base/memory.h"
+#include "base/out_of_memory.h"
 #include "base/status.h"
 #include "base/work.h"
 #include "cluster/secret.h"
@@ -64,9 +67,22 @@ absl::StatusOr<RunSignature> SignatureOf(const Function& main, const proto::Comp
   return signature;
 }
 
+// A message of this kind. Where there is no memory for what it is to hold, protobuf leaves a
+// message that says that it holds it: then there is none.
+template <typename T>
+std::unique_ptr<proto::FromWorker> NewReply(T* (proto::FromWorker::*kind)()) {
+  auto made = std::make_unique<proto::FromWorker>();
+  (void)((*made).*kind)();
+  return made;
+}
+
 }  // namespace
 
 void Worker::Client::OnMessage(absl::string_view bytes) {
+  Answer([&] { Take(bytes); });
+}
+
+void Worker::Client::Take(absl::string_view bytes) {
   proto::ToWorker message;
   if (has_ended_) return;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return link_->Close();
@@ -76,9 +92,13 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
       return Greet(message.hello());
     case proto::ToWorker::kJoin:
       return state_->Spawn(state_, false, [self = shared_from_this(), join = message.join()] {
-        proto::FromWorker reply;
-        ToProto(self->Join(join), reply.mutable_joined()->mutable_status());
-        self->Reply(reply);
+        const absl::Status status =
+            CatchOutOfMemory("joining a cluster", [&] { return self->Join(join); });
+        self->Answer([&] {
+          proto::FromWorker reply;
+          ToProto(status, reply.mutable_joined()->mutable_status());
+          self->Reply(reply);
+        });
       });
     case proto::ToWorker::kCompile:
       return StartCompile(std::make_shared<proto::Compile>(std::move(*message.mutable_compile())));
@@ -107,19 +127,23 @@ void Worker::Client::OnMessage(absl::string_view bytes) {
 }
 
 void Worker::Client::OnMessageOfStep(const Peer& from, absl::string_view bytes) {
-  proto::ToWorker message;
-  if (has_ended_ || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  if (message.has_run()) {
-    // Lost meanwhile, it tells the client so itself.
-    if (PeerPtr via = state_->mesh.Find(from.incarnation); via.get() == &from)
-      StartRun(std::make_shared<proto::Run>(std::move(*message.mutable_run())), std::move(via));
-  } else if (message.has_cancel()) {
-    Cancel(message.cancel());
-  }
+  Answer([&] {
+    proto::ToWorker message;
+    if (has_ended_ || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+    if (message.has_run()) {
+      // Lost meanwhile, it tells the client so itself.
+      if (PeerPtr via = state_->mesh.Find(from.incarnation); via.get() == &from)
+        StartRun(std::make_shared<proto::Run>(std::move(*message.mutable_run())), std::move(via));
+    } else if (message.has_cancel()) {
+      Cancel(message.cancel());
+    }
+  });
 }
 
 void Worker::Client::OnClosed(const absl::Status& why) {
-  CancelAll(absl::CancelledError(absl::StrCat("the client is gone: ", why.message())));
+  CancelAll(CatchOutOfMemory("the end of a client", [&] {
+    return absl::CancelledError(absl::StrCat("the client is gone: ", why.message()));
+  }));
   uint64_t caller = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -244,22 +268,38 @@ void Worker::Client::StartCompile(std::shared_ptr<const proto::Compile> compile)
     const std::lock_guard lock(mutex_);
     if (!compiling_.emplace(compile->program(), cancellation).second) return link_->Close();
   }
+  const uint64_t program = compile->program();
+  absl::Cleanup forget = [&] {
+    const std::lock_guard lock(mutex_);
+    compiling_.erase(program);
+  };
   // CancelAll may have looked before.
   if (has_ended_) return;
   state_->Spawn(state_, false,
                 [self = shared_from_this(), compile = std::move(compile),
                  cancellation = std::move(cancellation)] {
-                  proto::FromWorker reply;
-                  proto::Compiled* const compiled = reply.mutable_compiled();
-                  compiled->set_program(compile->program());
-                  const absl::Status status = self->Compile(*compile, *cancellation, compiled);
-                  ToProto(status, compiled->mutable_status());
-                  {
-                    const std::lock_guard lock(self->mutex_);
-                    self->compiling_.erase(compile->program());
-                  }
-                  self->Reply(reply);
+                  self->CompileAndAnswer(*compile, *cancellation);
                 });
+  std::move(forget).Cancel();
+}
+
+void Worker::Client::CompileAndAnswer(const proto::Compile& compile, Cancellation& cancellation) {
+  std::unique_ptr<proto::FromWorker> reply;
+  const absl::Status status = CatchOutOfMemory("the program on this worker", [&] {
+    reply = NewReply(&proto::FromWorker::mutable_compiled);
+    return Compile(compile, cancellation, reply->mutable_compiled());
+  });
+  {
+    const std::lock_guard lock(mutex_);
+    compiling_.erase(compile.program());
+  }
+  if (!status.ok()) reply = nullptr;  // what it holds may be half of something
+  Answer([&] {
+    if (reply == nullptr) reply = NewReply(&proto::FromWorker::mutable_compiled);
+    reply->mutable_compiled()->set_program(compile.program());
+    ToProto(status, reply->mutable_compiled()->mutable_status());
+    Reply(*reply);
+  });
 }
 
 void Worker::Client::Drop(const proto::Drop& drop) {
@@ -286,6 +326,7 @@ absl::Status Worker::Client::Compile(const proto::Compile& compile, Cancellation
   program = WithSourcesOfAttributes(*program);
   GYRE_RETURN_IF_ERROR(Verify(*program, Dialect::kAny));
   GYRE_ASSIGN_OR_RETURN(const RunSignature signature, SignatureOf(program->main(), compile));
+  GYRE_RETURN_IF_ERROR(CheckOps(*program, signature));
   EngineOptions options;
   options.parallel.window = compile.window();
   options.parallel.threads =
@@ -365,26 +406,40 @@ void Worker::Client::StartRun(std::shared_ptr<const proto::Run> run, PeerPtr via
     const std::lock_guard lock(state_->mutex);
     ++state_->running;
   }
+  absl::Cleanup forget = [&] { ForgetStep(number); };
   const bool is_polled = via != nullptr;
   state_->Spawn(state_, is_polled,
                 [self = shared_from_this(), run = std::move(run), via = std::move(via), step] {
-                  const uint64_t number = run->step();
-                  proto::FromWorker reply;
-                  proto::Done* const done = reply.mutable_done();
-                  done->set_step(number);
-                  ToProto(self->Run(*run, via, step, done), done->mutable_status());
-                  self->state_->mesh.End(number);
-                  {
-                    const std::lock_guard lock(self->mutex_);
-                    self->steps_.erase(number);
-                  }
-                  {
-                    const std::lock_guard lock(self->state_->mutex);
-                    --self->state_->running;
-                  }
-                  if (step.reporter != nullptr) step.reporter->End();
-                  self->Report(via, reply);
+                  self->RunAndAnswer(*run, via, step);
                 });
+  std::move(forget).Cancel();
+}
+
+void Worker::Client::RunAndAnswer(const proto::Run& run, const PeerPtr& via, const Step& step) {
+  std::unique_ptr<proto::FromWorker> reply;
+  const absl::Status status = CatchOutOfMemory("its part of a run", [&] {
+    reply = NewReply(&proto::FromWorker::mutable_done);
+    return Run(run, via, step, reply->mutable_done());
+  });
+  state_->mesh.End(run.step());
+  ForgetStep(run.step());
+  if (step.reporter != nullptr) Answer([&] { step.reporter->End(); });
+  if (!status.ok()) reply = nullptr;  // what it holds may be half of something
+  Answer([&] {
+    if (reply == nullptr) reply = NewReply(&proto::FromWorker::mutable_done);
+    reply->mutable_done()->set_step(run.step());
+    ToProto(status, reply->mutable_done()->mutable_status());
+    Report(via, *reply);
+  });
+}
+
+void Worker::Client::ForgetStep(uint64_t step) {
+  {
+    const std::lock_guard lock(mutex_);
+    steps_.erase(step);
+  }
+  const std::lock_guard lock(state_->mutex);
+  --state_->running;
 }
 
 void Worker::Client::Cancel(const proto::Cancel& cancel) {
@@ -473,22 +528,25 @@ absl::Status Worker::Client::Run(const proto::Run& run, const PeerPtr& via, cons
   GYRE_RETURN_IF_ERROR(results.status());
   GYRE_RETURN_IF_ERROR(rendezvous->Drain());
   reply->set_peak_bytes(budget->peak());
-  absl::Status status = ToProto(*results, "fetch", program->fetches,
-                                state_->options.most_payload_bytes, reply->mutable_fetches());
-  if (!status.ok()) reply->clear_fetches();
-  return status;
+  return ToProto(*results, "fetch", program->fetches, state_->options.most_payload_bytes,
+                 reply->mutable_fetches());
 }
 
 void Worker::Client::CancelAll(const absl::Status& why) {
   has_ended_ = true;
-  std::vector<std::shared_ptr<Cancellation>> underway;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [id, step] : steps_) underway.push_back(step.cancellation);
-    for (const auto& [id, cancellation] : compiling_) underway.push_back(cancellation);
-  }
   state_->mesh.Wake();
-  for (const auto& cancellation : underway) cancellation->Cancel(why);
+  while (const std::shared_ptr<Cancellation> next = NextUnderway()) next->Cancel(why);
+}
+
+std::shared_ptr<Cancellation> Worker::Client::NextUnderway() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, step] : steps_) {
+    if (!step.cancellation->IsCancelled()) return step.cancellation;
+  }
+  for (const auto& [id, cancellation] : compiling_) {
+    if (!cancellation->IsCancelled()) return cancellation;
+  }
+  return nullptr;
 }
 
 }  // namespace gyre::cluster

@@ -16,7 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "base/hash_map.h"
+#include "cluster/again.h"
 #include "cluster/messages.h"
 #include "cluster/watch/run_reporter.h"
 #include "cluster/worker.h"
@@ -41,6 +43,8 @@ struct Worker::State {
 
   // A task beside the caller, which the worker's end waits for; after that there are none. What
   // has been polled is the listener's, if it was that which polled and has nothing else to do.
+  // std::bad_alloc where there is no memory for it: then nothing has happened. The task throws
+  // nothing.
   void Spawn(const std::shared_ptr<State>& self, bool is_polled, std::function<void()> task) {
     {
       const std::lock_guard lock(mutex);
@@ -51,11 +55,16 @@ struct Worker::State {
         return;
       }
     }
+    absl::Cleanup is_no_task = [this] { EndTask(); };
     host.Spawn([self, task = std::move(task)]() mutable { self->Do(std::move(task)); });
+    std::move(is_no_task).Cancel();
   }
   void Do(std::function<void()> task) {
     task();
     task = nullptr;
+    EndTask();
+  }
+  void EndTask() {
     const std::lock_guard lock(mutex);
     --busy;
     changed.notify_all();
@@ -108,12 +117,20 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
     std::shared_ptr<const Routes> routes;  // guarded by mutex; of the peers there were last
   };
 
+  void Take(absl::string_view message);
   void Reply(const proto::FromWorker& message) { link_->Send(message.SerializeAsString()); }
+  // Calls `answer`, which sends what the client waits for. Where there is no memory for that, the
+  // link is closed.
+  template <typename F>
+  void Answer(F answer) {
+    if (!Again(std::move(answer))) link_->Close();
+  }
   // By the way that the step came, if the message is small.
   void Report(const PeerPtr& via, const proto::FromWorker& message);
   void Greet(const proto::Hello& hello);
   absl::Status Join(const proto::Join& join);
   void StartCompile(std::shared_ptr<const proto::Compile> compile);
+  void CompileAndAnswer(const proto::Compile& compile, Cancellation& cancellation);
   absl::Status Compile(const proto::Compile& compile, Cancellation& cancellation,
                        proto::Compiled* reply);
   void Drop(const proto::Drop& drop);
@@ -125,7 +142,11 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   };
   // That of a step under way, if it is watched.
   std::shared_ptr<RunReporter> ReporterOf(uint64_t step);
+  void RunAndAnswer(const proto::Run& run, const PeerPtr& via, const Step& step);
   absl::Status Run(const proto::Run& run, const PeerPtr& via, const Step& step, proto::Done* reply);
+  void ForgetStep(uint64_t step);
+  // What has not been cancelled yet; null: nothing.
+  std::shared_ptr<Cancellation> NextUnderway();
   absl::StatusOr<std::shared_ptr<const Routes>> RoutesOf(CompiledProgram& program);
   std::shared_ptr<ResourceStore> ResourcesOf(const proto::Compile& compile);
 

@@ -80,7 +80,9 @@ bool HasRule(const Node& node) {
 absl::Status RefusePrimitive(const Node& node, absl::string_view where) {
   return absl::FailedPreconditionError(
       absl::StrCat("node '", node.name, "' (", node.op_name, ") of ", where,
-                   " is a primitive: only structured programs are differentiated; raise it"));
+                   " is a primitive, and gradients go through If, Case and While alone: 'gyre show "
+                   "GRAPH --raised --full > raised.gyre' writes the graph with these, and 'gyre "
+                   "convert raised.gyre raised.pb' makes a GraphDef of it"));
 }
 
 // Loops of primitives are refused, and paths that join again, where sums of adjoints would be of

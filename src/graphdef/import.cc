@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/refusals.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"
 #include "base/work.h"
@@ -80,7 +81,7 @@ absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view 
       DecodeLimits limits{options.max_expanded_bytes};
       GYRE_ASSIGN_OR_RETURN(const auto library,
                             FunctionLibrary::Make(graph->library(), ops, limits));
-      NodeReader reader(ops, *library, limits, options.refuse_unknown_ops);
+      NodeReader reader(ops, *library, limits);
       ProgramBuilder builder(ops);
       GYRE_ASSIGN_OR_RETURN(Function main, ReadMainGraph(*graph, reader));
       builder.SetMain(std::move(main));
@@ -91,7 +92,9 @@ absl::StatusOr<std::shared_ptr<const Program>> ImportGraphDef(absl::string_view 
       GYRE_RETURN_IF_ERROR(AddGradients(graph->library(), builder));
       builder.SetVersions(graph->versions().producer(), graph->versions().min_consumer());
       builder.SetWireExtra(ProgramExtra(*graph));
-      return builder.Build();
+      std::shared_ptr<const Program> program = builder.Build();
+      if (options.refuse_unknown_ops) GYRE_RETURN_IF_ERROR(CheckAllOps(*program));
+      return program;
     });
   });
 }

@@ -14,8 +14,9 @@ namespace gyre {
 
 struct ImportOptions {
   GraphFormat format = GraphFormat::kDetect;
-  // NOT_FOUND for a node whose op is neither known nor a function of the library. Otherwise such a
-  // node is kept, with outputs of unknown type, and does no harm as long as nothing runs it.
+  // NOT_FOUND, which names them, for nodes whose op is neither known nor a function of the library.
+  // Otherwise such a node is kept, with outputs of unknown type, and does no harm as long as
+  // nothing runs it.
   bool refuse_unknown_ops = false;
   // What the program may take up beyond what the bytes justify: constants given as one value that
   // fills a shape, nodes with numbers of outputs given as a number.

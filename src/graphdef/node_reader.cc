@@ -74,8 +74,8 @@ absl::StatusOr<ReadNode> NodeReader::Read(const wire::NodeDef& def, const AttrMa
     GYRE_RETURN_IF_ERROR(ReadLegacyCall(result));
   } else if (node.op != nullptr) {
     GYRE_RETURN_IF_ERROR(ReadOp(*node.op, node));
-  } else if (refuse_unknown_ops_ || def.op().empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no op or function named '", def.op(), "'"));
+  } else if (def.op().empty()) {
+    return absl::NotFoundError("there is no op or function named ''");
   }
   return result;
 }

@@ -28,9 +28,8 @@ struct ReadNode {
 class NodeReader {
  public:
   // All references are kept.
-  NodeReader(const OpLookup& ops, FunctionLibrary& library, DecodeLimits& limits,
-             bool refuse_unknown_ops)
-      : ops_(ops), library_(library), limits_(limits), refuse_unknown_ops_(refuse_unknown_ops) {}
+  NodeReader(const OpLookup& ops, FunctionLibrary& library, DecodeLimits& limits)
+      : ops_(ops), library_(library), limits_(limits) {}
 
   // `bindings`: values of the placeholders in the body that `def` stands in; null in the main
   // graph.
@@ -52,7 +51,6 @@ class NodeReader {
   const OpLookup& ops_;
   FunctionLibrary& library_;
   DecodeLimits& limits_;
-  const bool refuse_unknown_ops_;
 };
 
 }  // namespace gyre

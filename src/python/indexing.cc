@@ -136,8 +136,8 @@ void CheckRange(nb::handle self, const Spec& spec) {
     const Bound& bound = spec.begin[i];
     if ((spec.shrink_mask >> i & 1) == 0 || bound.tensor.is_valid() || dim < 0) continue;
     if (bound.number < dim && bound.number >= -dim) continue;
-    ThrowIndexError(absl::StrCat("index ", bound.number, " of dimension ", i,
-                                 " is out of range: it has ", dim, " elements"));
+    ThrowIndexError(absl::StrCat("slice index ", bound.number, " of dimension ", i,
+                                 " out of bounds: it has ", dim, " elements"));
   }
 }
 

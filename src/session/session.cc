@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "analysis/collectives.h"
 #include "analysis/effects.h"
+#include "analysis/refusals.h"
 #include "base/env.h"
 #include "base/fork.h"
 #include "base/hash_map.h"
@@ -242,6 +243,8 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
   in_form.form = form;
   return RunStage("compiling", [&]() -> absl::StatusOr<std::shared_ptr<const Prepared>> {
     const int64_t start = SystemClock().NowNanos();
+    // On a cluster, its workers know which ops they have.
+    if (options.cluster == nullptr) GYRE_RETURN_IF_ERROR(CheckOps(*program, result->signature));
     GYRE_ASSIGN_OR_RETURN(Staged staged, ToForm(MakeStaged(program, result->signature), in_form));
     // On a cluster, kernels run elsewhere.
     result->meets_ranks =

@@ -203,7 +203,13 @@ TEST_F(CommandLine, MistakesInOptionsAreNamed) {
   EXPECT_THAT(Mistake({"--fetch", "b", "--trace", "no/such/b.json"}),
               HasSubstr("--trace no/such/b.json: there is no folder no/such"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--seed", "3"}),
-              HasSubstr("after --then: there is no option --seed"));
+              HasSubstr("after --then: --seed is for all runs: give it before --then"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--stats"}),
+              HasSubstr("after --then: --stats is for all runs: give it before --then"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--save", "there"}),
+              HasSubstr("after --then: --save is for all runs: give it before --then"));
+  EXPECT_THAT(Mistake({"--fetch", "b", "--then", "--sede", "3"}),
+              HasSubstr("after --then: there is no option --sede; did you mean '--seed' or"));
   EXPECT_THAT(Mistake({"--fetch", "b", "--then", "more"}),
               HasSubstr("after --then: 'more' is one argument too many"));
   EXPECT_THAT(

@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/env.h"
 #include "cluster/hasty_host.h"
-#include "cluster/loop_on_two.h"
 #include "cluster/messages.h"
-#include "cluster/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/core/options.h"
+#include "support/cluster/loop_on_two.h"
+#include "support/cluster/workers.h"
 #include "support/run_text.h"
 
 namespace gyre::cluster {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cluster/workers.h"
 #include "gtest/gtest.h"
+#include "support/cluster/workers.h"
 #include "support/run_text.h"
 
 namespace gyre::cluster {

@@ -27,9 +27,9 @@
 #include "cluster/grpc_library.h"
 #include "cluster/messages.h"
 #include "cluster/worker_process.h"
-#include "cluster/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/core/session.h"
+#include "support/cluster/workers.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 

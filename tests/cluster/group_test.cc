@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/env.h"
-#include "cluster/test_host.h"
 #include "gmock/gmock.h"
 #include "ops/evaluate.h"
+#include "support/cluster/test_host.h"
 
 namespace gyre::cluster {
 namespace {

@@ -11,10 +11,10 @@
 #include "cluster/messages.h"
 #include "cluster/watch/firings.h"
 #include "cluster/wire/tensor_codec.h"
-#include "cluster/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/core/debug.h"
 #include "session/trace/log.h"
+#include "support/cluster/workers.h"
 #include "support/run_text.h"
 #include "support/transcript.h"
 

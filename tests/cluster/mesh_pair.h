@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "cluster/mesh.h"
 #include "cluster/samples.h"
-#include "cluster/test_host.h"
 #include "gmock/gmock.h"
+#include "support/cluster/test_host.h"
 
 namespace gyre::test {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "cluster/workers.h"
+#include "support/cluster/workers.h"
 #include "support/run_text.h"
 
 namespace gyre::testing {

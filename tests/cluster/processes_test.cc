@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <set>
 #include <string>
@@ -14,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/env.h"
-#include "cluster/loop_on_two.h"
 #include "cluster/worker_process.h"
-#include "cluster/workers.h"
 #include "gmock/gmock.h"
 #include "gyre/core/session.h"
+#include "support/cluster/loop_on_two.h"
+#include "support/cluster/workers.h"
 #include "support/paths.h"
 #include "support/process.h"
 #include "support/run_text.h"
@@ -62,12 +63,13 @@ Feeds LoopFeeds(int n, float w) {
 
 // A client's session, which counts what is printed.
 struct Client {
-  Client(const WorkerProcess& zero, const WorkerProcess& one, Transport transport) {
+  Client(const WorkerProcess& zero, const WorkerProcess& one, Transport transport,
+         int failure_ms = kFailureMs) {
     ClusterOptions cluster;
     cluster.workers = {zero.address(), one.address()};
     cluster.token = kToken;
     cluster.transport = transport;
-    cluster.failure_timeout_ms = kFailureMs;
+    cluster.failure_timeout_ms = failure_ms;
     const auto engine = ConnectCluster(cluster);
     EXPECT_TRUE(engine.ok()) << engine.status();
     if (!engine.ok()) return;
@@ -138,6 +140,57 @@ TEST(Processes, DieOrStopAndLeaveTheOthersServing) {
     each->process().Signal(SIGTERM);
     EXPECT_EQ(each->process().Wait(), 0);
   }
+}
+
+// Whether none of a process's threads runs any more, after SIGSTOP.
+bool HasStopped(pid_t pid) {
+  for (const auto& task :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"))) {
+    std::string text;
+    std::getline(std::ifstream(task.path() / "stat"), text);
+    if (!absl::StrContains(text, ") T ")) return false;
+  }
+  return true;
+}
+
+// A worker that says nothing any more does not keep the client beyond the time that a run has, or
+// after a cancellation, however long it is until the worker counts as gone.
+TEST(Processes, ThatAreFrozenHoldUpNoDeadline) {
+  constexpr int kForEver = 2'000'000'000;
+  constexpr int kPatientMs = 20'000;  // the failure time
+  const WorkerProcess::Options options = {.failure_ms = kPatientMs};
+  WorkerProcess zero(options), one(options);
+  for (const bool is_cancelled : {false, true}) {
+    for (const Transport transport : {Transport::kTcp, Transport::kSharedMemory}) {
+      Client client(zero, one, transport, kPatientMs);
+      ASSERT_NE(client.session, nullptr);
+      Cancellation cancellation;
+      RunOptions run_options;
+      run_options.timeout_ms = is_cancelled ? 0 : 1000;
+      run_options.cancellation = &cancellation;
+      absl::Status status;
+      int64_t end = 0;
+      std::thread run([&] {
+        status = client.session->Run(LoopFeeds(kForEver, 1), {"loop:2"}, {}, run_options).status();
+        end = SystemClock().NowNanos();
+      });
+      EXPECT_TRUE(Workers::Eventually([&] { return client.printed >= 10; }));
+      const int64_t begin = SystemClock().NowNanos();
+      one.process().Signal(SIGSTOP);
+      EXPECT_TRUE(Workers::Eventually([&] { return HasStopped(one.process().pid()); }));
+      if (is_cancelled) cancellation.Cancel(absl::CancelledError("enough"));
+      run.join();
+      one.process().Signal(SIGCONT);
+      EXPECT_TRUE(is_cancelled ? absl::IsCancelled(status) : absl::IsDeadlineExceeded(status))
+          << status;
+      EXPECT_LT((end - begin) / 1'000'000, 1000 + kPatientMs / 4)
+          << (is_cancelled ? "cancelled, " : "") << status;
+    }
+  }
+  // They serve the next.
+  Client next(zero, one, Transport::kTcp, kPatientMs);
+  ASSERT_NE(next.session, nullptr);
+  EXPECT_EQ(testing::RunScalar<float>(*next.session, LoopFeeds(5, 2), "loop:2"), 32.0f);
 }
 
 // The same from the command line.

@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "cluster/workers.h"
 #include "devices/device_name.h"
 #include "golden/case.h"
 #include "golden/compare.h"
@@ -21,6 +20,7 @@
 #include "ir/text/printer.h"
 #include "session/program_file.h"
 #include "session/trace/log.h"
+#include "support/cluster/workers.h"
 #include "support/paths.h"
 
 namespace gyre {

@@ -130,7 +130,7 @@ TEST(Import, AnOpThatNobodyNeedsMayBeUnknown) {
   const absl::Status status = Import(text, strict).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(
-      absl::StrContains(status.message(), "node u: there is no op or function named 'Mystery'"))
+      absl::StrContains(status.message(), "node u needs the op Mystery, which is not registered"))
       << status;
 }
 

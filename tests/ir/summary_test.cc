@@ -115,5 +115,20 @@ TEST(Calls, FindsRecursionThroughOthers) {
   EXPECT_EQ(RecursiveFunctions(*Parse(chain)).size(), 20000u) << "a deep chain costs no C++ stack";
 }
 
+TEST(Summary, MarksOpsThatNobodyHasRegistered) {
+  EXPECT_THAT(PrintSummary(*Parse(R"(
+    graph {
+      %x = Const() value=float32{1}
+      %y = Strange(%x)
+      %z = f(%x)
+    }
+    func @f(%x: float32) -> (y: float32) {
+      %y = Strange(%x)
+      return %y
+    })")),
+              ::testing::AllOf(HasSubstr("  2 Strange, not registered\n"), HasSubstr("  1 Const\n"),
+                               HasSubstr("  1 f\n")));
+}
+
 }  // namespace
 }  // namespace gyre

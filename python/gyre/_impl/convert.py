@@ -179,8 +179,11 @@ def shape_as_list(shape: TensorShape) -> list[int]:
     return [size for size in shape.as_list() if size is not None]
 
 
-def dims_tensor(shape, dtype: _gyre.DType | str = "int32") -> Tensor:
-    """A shape, list of sizes (some of them tensors), or size, as a vector of integers."""
+def dims_tensor(
+    shape, dtype: _gyre.DType | str = "int32", follows_from_others: bool = False
+) -> Tensor:
+    """A shape, list of sizes (some of them tensors), or size, as a vector of integers. ValueError
+    for a size of None, which is -1 where such a size `follows_from_others`."""
     if is_value(shape):
         return _gyre.convert(shape)
     if isinstance(shape, TensorShape):
@@ -188,7 +191,13 @@ def dims_tensor(shape, dtype: _gyre.DType | str = "int32") -> Tensor:
     if not isinstance(shape, list) and hasattr(shape, "__index__"):
         shape = [shape.__index__()]
     if isinstance(shape, (list, tuple)):
-        shape = [s if is_value(s) else -1 if s is None else s for s in shape]
+        if any(s is None for s in shape) and not follows_from_others:
+            known = ", ".join("a tensor" if is_value(s) else str(s) for s in shape)
+            raise ValueError(
+                f"a size in [{known}] is None, which is not known here; use gyre.shape(x)[i] for "
+                f"sizes that are known when the program runs."
+            )
+        shape = [-1 if s is None else s for s in shape]
         if not any(is_value(s) for s in shape):
             return _gyre.convert(list(shape), _gyre.as_dtype(dtype))
         shape = _cast_all(shape)

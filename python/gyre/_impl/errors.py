@@ -9,6 +9,12 @@ UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED = range(12, 17)
 
 # How the core says that a tensor of one graph or body is used in another.
 _OUT_OF_REACH = re.compile(r"^'.*' (belongs to|was made in|is) .*and cannot be used in ", re.DOTALL)
+# How kernels say that an item is not there.
+_OUT_OF_RANGE = re.compile(
+    r"^(slice index -?\d+ of dimension \d+ out of bounds|"
+    r"Trying to (access|modify) element -?\d+ in a list with|"
+    r"indices(\[[\d,]*\])? = \[.*\] does not index into )"
+)
 _NODE = re.compile(r"at node (?P<name>\S+) \((?P<op>\w+)\)")
 
 
@@ -78,7 +84,8 @@ class InvalidArgumentError(OpError, ValueError):
 
 
 class IndexOutOfRangeError(InvalidArgumentError, IndexError):
-    """An index of a tensor that is known, where the tensor is, to be out of range."""
+    """An item is read or assigned at an index that is out of range, of a tensor or of a list that a
+    traced loop changes: known while tracing, or found by a run."""
 
 
 class DeadlineExceededError(OpError):
@@ -209,7 +216,7 @@ _BY_CODE = {cls.code: cls for cls in OpError.__subclasses__()}
 def from_status(code: str, message: str) -> OpError:
     """The exception of a status of the core, by the name of its code;
     or of an index, or a graph's size."""
-    if code == "INDEX_ERROR":
+    if code == "INDEX_ERROR" or code == "INVALID_ARGUMENT" and _OUT_OF_RANGE.search(message):
         return IndexOutOfRangeError(None, None, message)
     if code == "GRAPH_SIZE_ERROR":
         return GraphSizeError(message)

@@ -56,15 +56,29 @@ def _setitem(self, index, value):
 
 
 def _format(self, spec):
-    """Of a scalar with a value: as Python's numbers. Of all others: as str()."""
+    """Of a scalar with a value: as Python's numbers. Of all others: as str(); TypeError where the
+    format is one of numbers."""
     if self.is_symbolic or self._dims != ():
-        return format(str(self), spec)
+        try:
+            return format(str(self), spec)
+        except ValueError:
+            raise TypeError(_why_no_number(self, spec)) from None
     if not spec:
         return str(self)
     value = self.numpy()
     return format(
         value.decode(errors="replace") if isinstance(value, bytes) else value.item(), spec
     )
+
+
+def _why_no_number(tensor, spec: str) -> str:
+    if tensor.is_symbolic:
+        return (
+            f"the format {spec!r} is one of numbers, and the value of a tensor that is being "
+            "traced is known when the program runs only: gyre.print shows it then, and "
+            "gyre.strings.as_string, with its precision, makes a text of it"
+        )
+    return f"the format {spec!r} is one of numbers, not of a tensor of shape {tensor.shape}"
 
 
 def _set_shape(self, shape) -> None:

@@ -8,8 +8,10 @@
 
 #include <deque>
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "cluster/again.h"
 #include "cluster/grpc/byte_buffer.h"
 
 namespace gyre::cluster {
@@ -47,7 +49,9 @@ class ClientLink final : public ControlLink,
 
   void OnReadDone(bool ok) override {
     if (!ok) return StopWriting();
-    handler_->OnMessage(ToString(incoming_));
+    std::string message;
+    if (!Again([&] { message = ToString(incoming_); })) return Close();
+    handler_->OnMessage(message);
     StartRead(&incoming_);
   }
   void OnWriteDone(bool ok) override {

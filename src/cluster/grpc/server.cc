@@ -8,8 +8,10 @@
 #include <chrono>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "cluster/again.h"
 #include "cluster/grpc/byte_buffer.h"
 
 namespace gyre::cluster {
@@ -21,8 +23,8 @@ class ServerLink final : public ControlLink,
                          public std::enable_shared_from_this<ServerLink> {
  public:
   void Start(const LinkAcceptor& acceptor) {
+    handler_ = acceptor(shared_from_this());
     self_ = shared_from_this();
-    handler_ = acceptor(self_);
     StartRead(&incoming_);
   }
 
@@ -44,7 +46,9 @@ class ServerLink final : public ControlLink,
 
   void OnReadDone(bool ok) override {
     if (!ok) return End(grpc::Status::OK);
-    handler_->OnMessage(ToString(incoming_));
+    std::string message;
+    if (!Again([&] { message = ToString(incoming_); })) return End(grpc::Status::CANCELLED);
+    handler_->OnMessage(message);
     StartRead(&incoming_);
   }
   void OnWriteDone(bool ok) override {
@@ -94,9 +98,12 @@ class Service final : public grpc::CallbackGenericService {
   grpc::ServerGenericBidiReactor* CreateReactor(
       grpc::GenericCallbackServerContext* context) override {
     if (context->method() != kAttach) return new NoSuchMethod;
-    const auto link = std::make_shared<ServerLink>();
-    link->Start(acceptor_);
-    return link.get();
+    std::shared_ptr<ServerLink> link;
+    const bool has_begun = Again([&] {
+      link = std::make_shared<ServerLink>();
+      link->Start(acceptor_);
+    });
+    return has_begun ? link.get() : nullptr;  // null: gRPC refuses the call
   }
 
  private:

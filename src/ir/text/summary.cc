@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -28,17 +30,26 @@ std::string FunctionTitle(const Program& program, const Function& function) {
   return &function == &program.main() ? "graph" : absl::StrCat("@", function.name);
 }
 
-void AppendOps(const std::vector<const Function*>& functions, std::string& out) {
+void AppendOps(const Program& program, const std::vector<const Function*>& functions,
+               std::string& out) {
   std::map<std::string, size_t> counts;
+  std::set<std::string> unregistered;
   for (const Function* function : functions) {
     SpendWork(static_cast<int64_t>(function->nodes.size()));
-    for (const Node& node : function->nodes) ++counts[node.op_name];
+    for (const Node& node : function->nodes) {
+      ++counts[node.op_name];
+      if (node.op == nullptr && program.FindFunction(node.op_name) == nullptr)
+        unregistered.insert(node.op_name);
+    }
   }
   std::vector<std::pair<std::string, size_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   absl::StrAppend(&out, "ops:\n");
-  for (const auto& [op, n] : sorted) absl::StrAppend(&out, "  ", n, " ", op, "\n");
+  for (const auto& [op, n] : sorted) {
+    absl::StrAppend(&out, "  ", n, " ", op, unregistered.contains(op) ? ", not registered" : "",
+                    "\n");
+  }
 }
 
 // The loops of one function that are made of primitives.
@@ -123,7 +134,7 @@ std::string PrintSummary(const Program& program) {
   std::string out =
       absl::StrCat(Count(num_nodes, "node"), " (", program.main().nodes.size(),
                    " in the main graph), ", Count(program.functions().size(), "function"), "\n");
-  AppendOps(functions, out);
+  AppendOps(program, functions, out);
   AppendLoops(program, functions, out);
   AppendFunctions(program, functions, out);
   return out;

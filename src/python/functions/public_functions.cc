@@ -133,26 +133,29 @@ class Arguments {
   Argument Shape(const Parameter& parameter, nb::handle value) {
     if (value.is_none() && parameter.is_optional) return {};
     if (IsTensor(value)) return {.tensor = runner_.Add(Convert(value))};
-    std::optional<std::vector<int32_t>> sizes = KnownSizes(value);
-    // Some are known at run time only, or it is an object for shapes.
+    // Of what is reshaped, one size follows from the others.
+    const bool may_follow = function_.op == "Reshape";
+    std::optional<std::vector<int32_t>> sizes = KnownSizes(value, may_follow);
+    // Some are known at run time only, or not at all, or it is an object for shapes.
     if (!sizes) {
-      const nb::object vector =
-          nb::module_::import_("gyre._impl.convert").attr("dims_tensor")(value);
+      const nb::object vector = nb::module_::import_("gyre._impl.convert")
+                                    .attr("dims_tensor")(value, "int32", may_follow);
       return {.tensor = runner_.Add(Convert(vector))};
     }
     return {.tensor = runner_.Ints(*sizes),
             .dims = std::vector<int64_t>(sizes->begin(), sizes->end())};
   }
 
-  // A size, or a list of sizes, of which None counts as -1; nullopt for all else.
-  static std::optional<std::vector<int32_t>> KnownSizes(nb::handle value) {
+  // A size, or a list of sizes, of which None counts as -1 if it `may_follow` from the others;
+  // nullopt for all else.
+  static std::optional<std::vector<int32_t>> KnownSizes(nb::handle value, bool may_follow) {
     const bool is_list = PyList_Check(value.ptr()) != 0 || PyTuple_Check(value.ptr()) != 0;
     const nb::object list = is_list ? nb::borrow(value) : nb::object(nb::make_tuple(value));
     std::vector<int32_t> sizes;
     for (const nb::handle item : nb::iter(list)) {
-      const std::optional<int32_t> size = item.is_none() && is_list ? -1
-                                          : IsTensor(item)          ? std::nullopt
-                                                                    : AsAxis(item);
+      const std::optional<int32_t> size = item.is_none() && is_list && may_follow ? -1
+                                          : IsTensor(item)                        ? std::nullopt
+                                                                                  : AsAxis(item);
       if (!size) return std::nullopt;
       sizes.push_back(*size);
     }

@@ -13,8 +13,8 @@ _HEAD = """def f(n, m):
     held = Held(n, m)
 """
 _RESULT = (
-    "a, b, c, d, len(out), out[0], table[0], table[1], table[2], table[3], grid[0][1], grid[1][0], "
-    "box['y'], box['x'][-1], len(held.values), held.count, held.table[1]"
+    "a, b, c, d, len(out), out[0], out[-1], table[0], table[1], table[2], table[3], grid[0][1], "
+    "grid[1][0], box['y'], box['x'][-1], len(held.values), held.count, held.table[1]"
 )
 
 
@@ -102,6 +102,25 @@ class _Writer:
                     f"a = b = table[({i}) % 4] % 29",
                     f"held.table[{self.random.randrange(4)}] = {value}",
                     f"held.table[({i}) % 4] += 1",
+                ]
+            ),
+        )
+
+    def resize(self, indent, depth, in_loop):
+        """A list that grows is also assigned by item, cut, or another one."""
+        value = self.expression(1)
+        self.line(
+            indent,
+            self.random.choice(
+                [
+                    f"out[0] = {value}",
+                    f"out[-1] += {value}",
+                    f"out = [{value}] + out",
+                    "out = out[:2]",
+                    "out = out[-3:]",
+                    "out = out[::-1]",
+                    f"out = [out[0], {value}, out[-1]]",
+                    f"out.extend(out[:2] + [{value}])",
                 ]
             ),
         )
@@ -249,7 +268,7 @@ class _Writer:
             self.line(indent, "finally:")
             self.block(indent + 1, 0, False, 1)
 
-    SIMPLE = [assign, assign, unpack, append, item, item_at, change]
+    SIMPLE = [assign, assign, unpack, append, item, item_at, change, resize]
     COMPOUND = [
         conditional,
         conditional,

@@ -759,3 +759,51 @@ def test_a_function_without_source_is_to_be_put_into_a_file():
     exec("def f(x):\n  if x > 0:\n    return x\n  return -x", names)
     with pytest.raises(TypeError, match="cannot be read .*Put the function into a file"):
         gyre.function(names["f"])(gyre.constant(1.0))
+
+
+def grown(n):
+    values = [0.0]
+    for i in range(n):
+        values.append(1.0)
+    return values
+
+
+def deleted(n):
+    values = grown(n)
+    del values[0]
+    return values
+
+
+def multiplied(n):
+    return grown(n) * 2
+
+
+def slice_assigned(n):
+    values = grown(n)
+    values[1:] = [1.0]
+    return values
+
+
+def joined_with_a_tuple(n):
+    return grown(n) + (1.0,)
+
+
+def joined_to_a_tuple(n):
+    return (1.0,) + grown(n)
+
+
+def sorted_in_place(n):
+    values = grown(n)
+    values.sort()
+    return values
+
+
+@pytest.mark.parametrize(
+    "function",
+    [deleted, multiplied, slice_assigned, joined_with_a_tuple, joined_to_a_tuple, sorted_in_place],
+)
+def test_what_lists_that_grow_cannot_do_is_told_without_what_they_are_inside(function):
+    with pytest.raises(TypeError) as caught:
+        gyre.function(function)(gyre.constant(3))
+    assert "list" in str(caught.value)
+    assert "Traced" not in str(caught.value)

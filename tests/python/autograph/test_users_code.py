@@ -103,3 +103,16 @@ def test_functions_whose_values_are_computed_again():
         return tape.gradient(y, x)
 
     assert float(slope(gyre.constant(3.0))) == 2 and float(slope(gyre.constant(-3.0))) == -1
+
+
+def test_lambdas_of_one_line():
+    # fmt: off
+    one, other = lambda x: x + 1.0 if x > 0 else x, lambda x: x - 1.0 if x > 0 else -x
+    nested = lambda x: (lambda x: x * 2.0 if x > 1 else x)(x) if x > 0 else (lambda x: -x)(x)
+    short = [lambda x: x, lambda x: -x if x > 0 else x, lambda: 1 if one else 2, lambda x: abs(x)]
+    # fmt: on
+    positive, negative = gyre.constant(3.0), gyre.constant(-3.0)
+    assert [float(gyre.function(f)(positive)) for f in (one, other, nested)] == [4.0, 2.0, 6.0]
+    assert [float(gyre.function(f)(negative)) for f in (one, other, nested)] == [-3.0, 3.0, 3.0]
+    found = [float(gyre.function(f)(positive)) for f in (short[0], short[1], short[3])]
+    assert found == [3.0, -3.0, 3.0]

@@ -206,3 +206,74 @@ def test_places_are_the_users_even_where_the_library_calls():
     lines = []
     json.dumps({"at": object()}, default=lambda _: lines.append(place()))
     assert lines and lines[0].startswith("test_common_mistakes.py:")
+
+
+UNKNOWN_SIZES = {
+    "zeros": lambda n: gyre.zeros([n]),
+    "ones beside others": lambda n: gyre.ones((2, n)),
+    "a size that a tensor is": lambda n: gyre.zeros([gyre.constant(2), n]),
+    "fill": lambda n: gyre.fill([n], 1.0),
+    "tile": lambda n: gyre.tile([1.0], [n]),
+    "broadcast_to": lambda n: gyre.broadcast_to(1.0, [n]),
+    "random.uniform": lambda n: gyre.random.uniform([n]),
+    "random.normal": lambda n: gyre.random.normal([n, 2]),
+    "random.stateless_uniform": lambda n: gyre.random.stateless_uniform([n], [1, 2]),
+    "slice": lambda n: gyre.slice(gyre.ones([3]), [0], [n]),
+}
+
+
+@pytest.mark.parametrize("make", UNKNOWN_SIZES.values(), ids=UNKNOWN_SIZES)
+def test_sizes_that_are_not_known_are_told_where_they_are_given(make):
+    function = gyre.function(
+        lambda x: make(x.shape[0]), input_signature=[gyre.TensorSpec([None])], autograph=False
+    )
+    with pytest.raises(ValueError, match=r"None, which is not known here; use gyre.shape\(x\)\[i"):
+        function(gyre.ones([3]))
+
+
+def test_one_size_of_what_is_reshaped_follows_from_the_others():
+    function = gyre.function(
+        lambda x: gyre.reshape(x, [gyre.constant(1), x.shape[0]]) + gyre.reshape(x, [1, None]),
+        input_signature=[gyre.TensorSpec([None])],
+    )
+    assert function(gyre.ones([3])).numpy().tolist() == [[2.0, 2.0, 2.0]]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_arrays_without_a_size(traced):
+    def make():
+        return gyre.TensorArray(gyre.float32, size=None, dynamic_size=True).write(0, 1.0).stack()
+
+    with pytest.raises(ValueError, match="a TensorArray needs a size: 0 with dynamic_size=True"):
+        (gyre.function(make) if traced else make)()
+
+
+@pytest.mark.parametrize(
+    "show",
+    [lambda x: f"{x:.2f}", lambda x: f"{x:5d}", lambda x: format(x, "e"), "{:.1%}".format],
+)
+def test_numbers_formats_of_what_has_no_value_yet(show):
+    with pytest.raises(TypeError, match="known when the program runs only: gyre.print shows it"):
+        gyre.function(lambda x: show(x) and x)(gyre.constant(1))
+    with pytest.raises(TypeError, match=r"is one of numbers, not of a tensor of shape \(2,\)"):
+        show(gyre.constant([1, 2]))
+
+
+def test_gradients_of_loops_of_primitives_say_how_they_are_raised():
+    graph = v1.Graph()
+    with graph.as_default():
+        v1.disable_control_flow_v2()
+        try:
+            x = v1.placeholder(gyre.float32, [])
+            gyre.identity(v1.while_loop(lambda y: y < 9.0, lambda y: y * y, [x]), name="y")
+            exported = graph.as_graph_def()
+        finally:
+            v1.enable_control_flow_v2()
+    with v1.Graph().as_default():
+        x = v1.placeholder(gyre.float32, [])
+        old = {graph.get_operations()[0].name + ":0": x}
+        (y,) = v1.import_graph_def(exported, old, ["y:0"])
+        with pytest.raises(gyre.errors.FailedPreconditionError) as caught:
+            v1.gradients(y, x)
+    assert "'gyre show GRAPH --raised --full > raised.gyre' writes the graph" in str(caught.value)
+    assert "'gyre convert raised.gyre raised.pb' makes a GraphDef" in str(caught.value)

@@ -229,6 +229,23 @@ def test_functions_as_attributes(traced):
     assert [float(v) for v in run(gyre.constant(3.0))] == [6.0, 9.0, 192.0, 9.0, 9.0, 60.0]
 
 
+@pytest.mark.parametrize("in_session", [False, True])
+def test_for_waits_for_the_check_of_its_bounds(in_session):
+    def build(limit):
+        twice = gyre.function(lambda i, x: x + x)
+        return gyre.raw_ops.For(start=0, limit=limit, delta=1, input=[1.0], body=twice)[0]
+
+    if in_session:
+        with gyre.Graph().as_default() as graph:
+            build(gyre.compat.v1.placeholder(gyre.int32, []))
+    else:
+        graph = gyre.function(build).get_concrete_function(gyre.TensorSpec([], gyre.int32)).graph
+    operations = graph.get_operations()
+    (loop,) = (op for op in operations if "While" in op.type)
+    waiting = [op for op in (x.op for x in loop.inputs) if op.control_inputs]
+    assert [op.control_inputs[0].type for op in waiting] == ["Assert"]
+
+
 def test_branches_by_number():
     run = gyre.function(
         lambda n: gyre.raw_ops.If(

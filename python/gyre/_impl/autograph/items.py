@@ -330,8 +330,9 @@ def _select(common, chosen, new, old):
 
 
 def _is_whole(root, firsts):
-    """Whether all that a name holds is part of the state. firsts: gives the indices below the name
-    at which items are part of it by themselves; False where there are others."""
+    """Whether all that a name holds is part of the state, which the name itself is not. firsts:
+    gives the indices below the name at which items are part of it by themselves; False where there
+    are others."""
     if isinstance(root, (_Tensor, TracedList)):
         return True
     if type(root) not in CONTAINERS:
@@ -417,9 +418,27 @@ def _is_covered(root, keys, kinds, above):
     return False
 
 
+def _is_of_containers(root, keys, kinds):
+    """Whether lists and dicts alone, or one that the graph has, lead from a value to a place."""
+    holder = root
+    for depth, kind in enumerate(kinds):
+        if isinstance(holder, (_Tensor, TracedList)):
+            return True
+        if kind != "[" or type(holder) not in (list, dict):
+            return False
+        if depth < len(keys) - 1:
+            holder = holder[keys[depth]]
+    return True
+
+
 def _is_part(root, keys, kinds, above, firsts):
     """Whether a place is part of what is state by itself: of the name, or of a shorter place."""
-    if firsts is not None and _is_whole(root, firsts) or _stops(root, kinds[0], keys[0]):
+    if firsts is True:  # the name is part of the state itself
+        if _is_of_containers(root, keys, kinds):
+            return True
+    elif firsts is not None and _is_whole(root, firsts):
+        return True
+    if _stops(root, kinds[0], keys[0]):
         return True
     return _is_covered(root, keys, kinds, above)
 

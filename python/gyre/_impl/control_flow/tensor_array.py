@@ -55,6 +55,7 @@ class TensorArray:
     reads as zeros, and in sessions' graphs). It may be part of the state of loops, and of what
     functions take and return.
 
+    size: how many there are to begin with. ValueError without one.
     dynamic_size: writing beyond the end makes it larger; else OutOfRangeError.
     clear_after_read: an element is read once (True, the default of eager mode's check), or at will.
     element_shape: of all elements; what is not stated is found out from what is written, where
@@ -94,8 +95,13 @@ class TensorArray:
         self._adds = False
         if flow is not None:
             return
+        if size is None:
+            raise ValueError(
+                "a TensorArray needs a size: 0 with dynamic_size=True where it is to grow, "
+                "gyre.shape(x)[i] where x.shape[i] is None, which is not known here"
+            )
         if _gyre.current_graph() is None:
-            self._values = [None] * int(size if size is not None else 0)
+            self._values = [None] * int(size)
             self._cleared = set()
         else:
             static: Any = size
@@ -103,7 +109,7 @@ class TensorArray:
                 self._count = None if dynamic_size else operator.index(static)
             self._flow = _gyre.execute(
                 "TensorListReserve",
-                [self._shape(), _int32(0 if size is None else size)],
+                [self._shape(), _int32(size)],
                 {"element_dtype": self._dtype},
             )[0]
 

@@ -9,8 +9,6 @@ and is handed over with them, or else left out altogether.
 import functools
 
 from gyre import _gyre
-from gyre._impl.control_flow.asserts import Assert
-from gyre._impl.control_flow.group import control_dependencies
 from gyre._impl.errors import InvalidArgumentError
 from gyre._impl.function.function import Function
 
@@ -113,9 +111,12 @@ def for_(*, start, limit, delta, input, body, name=None):
             if bound._dims not in ((), None):
                 raise _invalid(f"{what} must be a scalar, not of shape {list(bound._dims)}")
         ends = (step > 0) & (first <= last) | (step < 0) & (first >= last)
-        check = Assert(ends, ["Invalid start/limit/delta", first, last, step])
-        with control_dependencies([check]):
-            first = _gyre.execute("Identity", [first])[0]
+        if ends.is_symbolic or not ends.numpy():
+            told = [_gyre.convert("Invalid start/limit/delta"), first, last, step]
+            _gyre.execute("Assert", [ends, told], {"summarize": 3})
+            check = _gyre.last_node()
+            with _gyre.current_graph().control_scope([] if check is None else [check]):
+                first = _gyre.execute("Identity", [first])[0]
         return _gyre.trace_range(
             first,
             last,

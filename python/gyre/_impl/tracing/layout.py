@@ -89,6 +89,8 @@ def describe(value):
         return f"{with_article(value.dtype)} tensor of shape {show_dims(value._dims)}"
     if _is_number(value):
         return f"the Python {type(value).__name__} {value!r}"
+    if isinstance(value, TracedList):
+        return "a list that a traced loop changes"
     if nest.is_nested(value):
         inner = [describe(leaf) for leaf in nest.flatten(value)]
         size = f" of {len(value)}" if isinstance(value, (list, tuple, dict)) else ""
@@ -173,6 +175,8 @@ def _own(value):
 def with_element_shapes(template, after):
     """The template, whose TensorArrays know of their elements what those of `after` have found
     out."""
+    if nest.difference(template, after):  # a Python list, of which one of the graph has been made
+        return template
 
     def learn(array, later):
         learn_from = getattr(array, "learn_from", None)

@@ -118,13 +118,48 @@ class TracedList:
         return tensors
 
     def extend(self, values):
-        """Appends the elements of a Python list, or of one whose length is known."""
+        """Appends the elements of a list of either kind."""
+        if isinstance(values, TracedList) and values.count is None:
+            self._take(values, 0, values.length(), 1)
+            return
         for value in values:
             self.append(value)
 
+    def _take(self, other, start, limit, step):
+        """Appends elements of a list of the graph, by number, in a loop."""
+        made = self.copy()
+
+        def push(i, handles):
+            made.handles = handles
+            made.append(other[i])
+            return made.handles
+
+        paths = [f"list[{k}]" for k in range(len(self.handles))]
+        self.handles = _gyre.trace_range(start, limit, step, push, self.handles, paths, name="list")
+        self.count, self._dims = None, made._dims
+
+    def _empty(self):
+        """One without elements, for elements like these."""
+        return TracedList(
+            _empty_handles(self._dtypes), self._element, self._dtypes, list(self._dims)
+        )
+
     def __add__(self, values):
+        if isinstance(values, _gyre.Tensor):  # as for Python's lists: element by element
+            return self.stack() + values
+        if not isinstance(values, (list, TracedList)):
+            kind = type(values).__name__
+            raise TypeError(f'can only concatenate list (not "{kind}") to list')
         made = self.copy()
         made.extend(values)
+        return made
+
+    def __radd__(self, values):
+        if not isinstance(values, list):
+            kind = type(values).__name__
+            raise TypeError(f'can only concatenate {kind} (not "list") to {kind}')
+        made = TracedList.from_list(values, self)
+        made.extend(self)
         return made
 
     def __iadd__(self, values):
@@ -133,11 +168,19 @@ class TracedList:
 
     def __getattr__(self, name):
         if name in MUTATORS or name in ("index", "count"):
-            raise TypeError(
-                f"a list that a traced loop changes has no {name}(): append to it, extend, pop, "
-                f"read and assign its items, or stack() it for more"
-            )
+            raise _no(f"{name}()")
         raise AttributeError(name)
+
+    def __delitem__(self, index):
+        raise _no("items to delete")
+
+    def __mul__(self, count):
+        raise _no("multiples")
+
+    __rmul__ = __imul__ = __mul__
+
+    def __repr__(self):
+        return f"<a list that a traced loop changes, of {self._element!r}>"
 
     def pop(self):
         """Takes the last element off."""
@@ -170,8 +213,9 @@ class TracedList:
         if isinstance(index, slice) and self.count is not None:
             return [self[i] for i in range(*index.indices(self.count))]
         if isinstance(index, slice):
-            stacked = self.stack()
-            return nest.map_structure(lambda tensor: tensor[index], stacked, expand_composites=True)
+            made = self._empty()
+            made._take(self, *_numbers_of(index, self.length()))
+            return made
         index = self._place(index)
         leaves = [
             _gyre.execute(
@@ -182,6 +226,8 @@ class TracedList:
         return self._pack(leaves)
 
     def __setitem__(self, index, value):
+        if isinstance(index, slice):
+            raise _no("slices that can be assigned")
         index = self._place(index)
         for i, tensor in enumerate(self._leaves(value)):
             self._dims[i] = _merge(self._dims[i], tensor._dims)
@@ -238,6 +284,36 @@ class TracedList:
             "a list that grows in a traced loop cannot be iterated by Python; "
             "use stack(), or a for statement in converted code"
         )
+
+
+def _no(what):
+    return TypeError(
+        f"a list that a traced loop changes has no {what}: append to it, extend, pop, "
+        f"read and assign its items, or stack() it for more"
+    )
+
+
+def _numbers_of(cut, length):
+    """(start, limit, step) of the elements of a slice, where the length is a tensor."""
+    step = 1 if cut.step is None else cut.step
+    if not isinstance(step, int) or step == 0:
+        raise _no("slices whose step is 0, or a tensor")
+    # Where the first element may be, counted in the direction of the step, and behind the last.
+    least, most = (0, length) if step > 0 else (-1, length - 1)
+
+    def bound(given, default):
+        if given is None:
+            return default
+        if isinstance(given, _gyre.Tensor):
+            given = _gyre.execute("Cast", [given], {"DstT": length.dtype})[0]
+            given = _gyre.execute("SelectV2", [given < 0, given + length, given])[0]
+        elif given < 0:
+            given = length + given
+        given = _gyre.execute("Maximum", [_gyre.convert(given, length.dtype), least])[0]
+        return _gyre.execute("Minimum", [given, most])[0]
+
+    first, last = (least, most) if step > 0 else (most, least)
+    return bound(cut.start, first), bound(cut.stop, last), step
 
 
 def _empty_handles(dtypes):

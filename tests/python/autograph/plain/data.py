@@ -11,6 +11,78 @@ def append_in_for(n):
     return out
 
 
+@case((1.5, 4), (0.5, 0))
+def grown_and_assigned_by_item(x, n):
+    out = [x]
+    for i in range(n):
+        x *= 1.5
+        out.append(x)
+        out[0] = out[0] * out[-1] + x
+    return out
+
+
+@case((1.5, 4), (0.5, 1))
+def grown_from_nothing_and_assigned_by_item(x, n):
+    out = []
+    for i in range(n):
+        x *= 1.5
+        out.append(x)
+        out[0] = out[0] + x
+    return out
+
+
+@case((1.5, 4), (0.5, 1))
+def replaced_by_one_of_another_length(x, n):
+    out = [x, x + 1.0]
+    for i in range(n):
+        x *= 1.5
+        out[0] = out[0] * 0.5
+        if i > 1:
+            out = [out[-1], out[0], x]
+        else:
+            out = [out[0]]
+    return out
+
+
+@case((1.5, 4), (0.5, 1))
+def replaced_each_time(x, n):
+    out = [x, x + 1.0]
+    for i in range(n):
+        x *= 1.5
+        out = [x]
+    return out
+
+
+@case((1.5, 4), (0.5, 0))
+def grown_at_both_ends(x, n):
+    out = [x]
+    for i in range(n):
+        x *= 1.5
+        out = [x] + out + [out[0] * x]
+    return out
+
+
+@case((1.5, 6), (0.5, 1), (0.5, 0))
+def slices_of_a_list_that_grows(x, n):
+    out = [x, x + 1.0]
+    for i in range(n):
+        x *= 1.5
+        out.append(out[-1] * x)
+    a, b, c, d, e = out[1:], out[:-2], out[-3:2], out[::-2], out[5:0:-1]
+    return [len(a), len(b), len(c), len(d), len(e)], a + b + c + d + e
+
+
+@case((1.5, 6), (0.5, 1))
+def cut_in_a_loop(x, n):
+    out = [x]
+    for i in range(n):
+        x *= 1.5
+        out.extend([x, x - 2.0])
+        out = out[-3:]
+    out.extend(out[: n % 3])
+    return out
+
+
 @case((5,), (1,))
 def append_in_while(n):
     out = []

@@ -172,11 +172,10 @@ class _Block:
         ]
         kinds = "".join("[" if isinstance(step, ast.Subscript) else "." for step in steps)
         place = ast.Tuple([load(root.id), ast.Tuple(keys, ctx=ast.Load())], ctx=ast.Load())
-        firsts = (
-            self._indices(root.id)
-            if root.id in self.state.holders and kinds[0] == "["
-            else (ast.Constant(None))
-        )
+        if root.id in self.state.holders and kinds[0] == "[":
+            firsts = self._indices(root.id)
+        else:
+            firsts = ast.Constant(True if root.id in self.state.symbols else None)
         above = [k for k in range(1, len(steps)) if symbol_of(steps[k - 1]) in self.state.inside]
         return (
             thunk(place),

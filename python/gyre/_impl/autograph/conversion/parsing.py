@@ -56,16 +56,9 @@ def _lambda(fn):
         and node.lineno <= code.co_firstlineno <= node.end_lineno
         and _has_names(node, code)
     ]
-    if len(found) > 1:
-        found = [node for node in found if _is_at(node.body, code)]
-    if len(found) != 1:
-        raise NotConverted(
-            "it is one of several lambdas of a line that cannot be told apart"
-            if found
-            else "its source is not there any more",
-            code.co_firstlineno,
-        )
-    return _copy(found[0])
+    if not found:
+        raise NotConverted("its source is not there any more", code.co_firstlineno)
+    return _copy(found[0] if len(found) == 1 else _that_of(code, found))
 
 
 def _has_names(node, code):
@@ -82,16 +75,32 @@ def _has_names(node, code):
     return list(code.co_varnames[: len(names)]) == names
 
 
-def _is_at(body, code):
-    """Whether a lambda's body ends where the code does:
-    what it returns is the last to be computed."""
-    places = [place for place in code.co_positions() if place[1] is not None and place[3]]
-    return bool(places) and places[-1] == (
-        body.lineno,
-        body.end_lineno,
-        body.col_offset,
-        body.end_col_offset,
-    )
+def _that_of(code, lambdas):
+    """The one of several lambdas that holds all that the code does: the innermost such one."""
+    places = [
+        ((line, column), (end_line, end_column))
+        for line, end_line, column, end_column in code.co_positions()
+        if line is not None and end_column
+    ]
+    held = [
+        node
+        for node in lambdas
+        if places and all(_start(node.body) <= p[0] and p[1] <= _end(node.body) for p in places)
+    ]
+    if not held:
+        raise NotConverted(
+            "it is one of several lambdas of a line, which cannot be told apart",
+            code.co_firstlineno,
+        )
+    return max(held, key=lambda node: _start(node.body))
+
+
+def _start(node):
+    return node.lineno, node.col_offset
+
+
+def _end(node):
+    return node.end_lineno, node.end_col_offset
 
 
 def _copy(node):

@@ -1,4 +1,4 @@
-#include "cluster/workers.h"
+#include "support/cluster/workers.h"
 
 #include <utility>
 

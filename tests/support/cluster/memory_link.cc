@@ -1,4 +1,4 @@
-#include "cluster/memory_link.h"
+#include "support/cluster/memory_link.h"
 
 #include <condition_variable>
 #include <deque>

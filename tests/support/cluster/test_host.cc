@@ -1,4 +1,4 @@
-#include "cluster/test_host.h"
+#include "support/cluster/test_host.h"
 
 #include <algorithm>
 #include <cstring>

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "cluster/cluster.h"
-#include "cluster/memory_link.h"
-#include "cluster/test_host.h"
 #include "cluster/worker.h"
 #include "gyre/core/session.h"
+#include "support/cluster/memory_link.h"
+#include "support/cluster/test_host.h"
 
 namespace gyre::test {
 
@@ -46,7 +46,7 @@ class Workers {
   int num_busy() const;
   // Until `is_so`, or for long enough to be sure that it will never be; whether it is.
   template <typename F>
-  static bool Eventually(F is_so);
+  static bool Eventually(F is_so, int64_t patience_nanos = 20'000'000'000);
 
  private:
   struct Member {
@@ -64,11 +64,10 @@ class Workers {
 };
 
 template <typename F>
-bool Workers::Eventually(F is_so) {
-  constexpr int64_t kPatienceNanos = 20'000'000'000;
+bool Workers::Eventually(F is_so, int64_t patience_nanos) {
   const int64_t begin = SystemClock().NowNanos();
   while (!is_so()) {
-    if (SystemClock().NowNanos() - begin > kPatienceNanos) return false;
+    if (SystemClock().NowNanos() - begin > patience_nanos) return false;
     std::this_thread::yield();
   }
   return true;
