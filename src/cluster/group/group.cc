@@ -137,7 +137,7 @@ Group::Group(Host& host, const GroupSettings& settings)
                                   absl::string_view message) { OnMessage(from, message); }}),
       gone_(settings.members.size()) {}
 
-Group::~Group() { Leave(); }
+Group::~Group() { Leave(""); }
 
 int Group::RankOf(uint64_t incarnation) const {
   for (size_t rank = 0; rank < settings_.members.size(); ++rank) {
@@ -189,6 +189,14 @@ absl::Status Group::GoneError(int rank) const {
   const std::string& why = gone_[static_cast<size_t>(rank)];
   return absl::UnavailableError(
       absl::StrCat(NameOf(rank), " is gone", why.empty() ? "" : ": ", why));
+}
+
+std::string Group::Lost() const {
+  const std::lock_guard lock(mutex_);
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!gone_[static_cast<size_t>(rank)].empty()) return std::string(GoneError(rank).message());
+  }
+  return "";
 }
 
 absl::StatusOr<std::shared_ptr<const Routes>> Group::CurrentRoutes() {
@@ -409,8 +417,8 @@ void Group::EndDrained() {
   for (const RunPtr& run : ended) mesh_.End(run->number);
 }
 
-void Group::Leave() {
-  const absl::Status why = absl::CancelledError("this process leaves its group");
+void Group::Leave(const std::string& why) {
+  const absl::Status left = absl::CancelledError("this process leaves its group");
   std::vector<std::shared_ptr<Exchange>> underway;
   {
     std::unique_lock lock(mutex_);
@@ -420,7 +428,7 @@ void Group::Leave() {
     }
     changed_.notify_all();
   }
-  for (const auto& exchange : underway) exchange->Fail(why);
+  for (const auto& exchange : underway) exchange->Fail(left);
   mesh_.Wake();
   {
     std::unique_lock lock(mutex_);
@@ -441,6 +449,7 @@ void Group::Leave() {
     }
     proto::ToRank message;
     message.set_leaves(true);
+    message.set_why(why.substr(0, kMostText));
     for (int rank = 0; tells && rank < size(); ++rank) {
       if (rank != settings_.rank) Tell(rank, message);
     }
@@ -545,19 +554,19 @@ void Group::OnMessage(const Peer& from, absl::string_view bytes) {
     case proto::ToRank::kWhereabouts:
       return OnWhereabouts(rank, message.whereabouts());
     case proto::ToRank::kLeaves:
-      return OnLeave(rank);
+      return OnLeave(rank, message.why());
     case proto::ToRank::WHAT_NOT_SET:
       return;
   }
 }
 
 // What it owed has come before.
-void Group::OnLeave(int rank) {
+void Group::OnLeave(int rank, const std::string& why) {
   const PeerPtr peer = mesh_.Find(settings_.members[static_cast<size_t>(rank)].incarnation);
   if (peer != nullptr) peer->leaves.store(true, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
-    gone_[static_cast<size_t>(rank)] = "its program has ended";
+    gone_[static_cast<size_t>(rank)] = why.empty() ? "its program has ended" : why;
   }
   EndForlorn();
 }

@@ -15,25 +15,31 @@ from gyre._impl.locks import lock, reentrant_lock
 from gyre._impl.variable import Variable
 
 _lock = lock()
+_INT64 = _gyre.as_dtype("int64")
 
 
 class _Steps:
-    """The graphs by which Python runs over one dataset."""
+    """The graphs by which Python runs over one dataset. The state is (how many elements have been
+    taken, that of the dataset)."""
 
     def __init__(self, dataset):
-        self.begin = Function(dataset.begin, name="begin", autograph=False)
+        self.begin = Function(
+            lambda: (_gyre.convert(0, _INT64), dataset.begin()), name="begin", autograph=False
+        )
         self.next = Function(self._next, name="next", autograph=False)
         self._dataset = dataset
 
     def _next(self, state):
         """(whether there was an element, it or zeros, the state after it)."""
+        taken, state = state
         more, state = self._dataset.advance(state)
         spec = self._dataset.element_spec
 
         def pull():
-            return self._dataset.pull(state)
+            element, after = self._dataset.pull(state)
+            return element, (taken + 1, after)
 
-        element, state = cond(more, pull, lambda: (elements.zeros(spec), state))
+        element, state = cond(more, pull, lambda: (elements.zeros(spec), (taken, state)))
         return more, element, state
 
 
@@ -51,7 +57,7 @@ class Iterator:
     In a graph, get_next() is a step of the program: each run of it takes the next element, and
     past the end it fails with OutOfRangeError. The place is kept in variables then."""
 
-    _has_state = True  # that checkpoints cannot hold
+    _has_state = True  # which is no variable's: gyre.distribute.Checkpoint saves it
 
     def __init__(self, dataset):
         self._dataset, self._steps = dataset, steps_of(dataset)
@@ -104,6 +110,23 @@ class Iterator:
         raise NotImplementedError(
             "there are no optionals of elements: iterate with a for statement"
         )
+
+    def place(self) -> list:
+        """Where it is, as tensors: first how many elements have been taken, then what its dataset
+        needs to go on."""
+        with self._lock, _gyre.init_scope():
+            if self._kept is not None:
+                return [variable.read_value() for variable in self._kept]
+            return nest.flatten(self._state, expand_composites=True)
+
+    def go_to(self, place: list) -> None:
+        """Goes on from a place of an iterator over the same dataset."""
+        with self._lock, _gyre.init_scope():
+            if self._kept is None:
+                self._state = nest.pack_sequence_as(self._state, place, True)
+                return
+            for variable, value in zip(self._kept, place, strict=True):
+                variable.assign(value)
 
     def _shared(self):
         """The next element, where graphs may take elements, too."""

@@ -1,0 +1,83 @@
+"""run: a program on all ranks of a launch, which begins anew when one of them is lost."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gyre import _gyre
+from gyre._impl import errors
+from gyre._impl.cluster import ranks
+from gyre._impl.distribute.collectives import barrier
+
+_LOOK_SECONDS = 0.01
+
+
+def run(
+    fn: Callable[..., Any],
+    args=(),
+    *,
+    restarts: int = 100,
+    rank: int | None = None,
+    size: int | None = None,
+    coordinator: str | None = None,
+    token: str | None = None,
+    transport: str = "auto",
+    join_timeout: float = 300.0,
+    failure_timeout: float = 5.0,
+    spin: float | None = None,
+) -> Any:
+    """What fn(*args) returns, called as a rank of the launch; the other arguments are those of
+    cluster.init.
+
+    When a rank is lost, the others end their call, wait for whoever the launcher starts in its
+    place (join_timeout seconds), and all call fn again: what distribute.Checkpoint has saved in it
+    is where they go on. Random numbers without a seed begin in each call as in the first. restarts:
+    so often at most; then the error that names the lost rank is raised, as errors of fn itself are.
+    A process whose place another one has taken meanwhile ends with FailedPreconditionError.
+    """
+    env = ranks.env_of(rank, size, coordinator)
+    seed, runs = _gyre.random_state()
+    epoch = 0
+    for left in range(restarts, -1, -1):
+        epoch = ranks.join(
+            env,
+            token=token,
+            transport=transport,
+            join_timeout=join_timeout,
+            failure_timeout=failure_timeout,
+            spin=spin,
+            epoch=epoch,
+            tries_again=True,
+        )
+        why = "its program has failed"
+        try:
+            result = fn(*args)
+            if ranks.size() > 1:
+                barrier(name="end")  # nobody goes before all are done
+            why = ""
+            return result
+        except errors.OpError as error:
+            lost = _lost_rank(error, failure_timeout)
+            if not lost or left == 0:
+                raise
+            why = f"it begins anew, for {lost}"
+        finally:
+            ranks.leave(why)
+        gc.collect()  # what the call has made goes before it is made anew
+        print(f"gyre: {why}", file=sys.stderr, flush=True)
+        _gyre.set_random_state(seed, runs)
+    raise AssertionError("the last call returns or raises")
+
+
+def _lost_rank(error: errors.OpError, failure_timeout: float) -> str:
+    """Which rank is gone, and why; "": none is. An error may come before the others know."""
+    if not isinstance(error, (errors.UnavailableError, errors.AbortedError)):
+        return _gyre.lost_rank()
+    latest = time.monotonic() + failure_timeout + 1.0
+    while not (lost := _gyre.lost_rank()) and time.monotonic() < latest:
+        time.sleep(_LOOK_SECONDS)
+    return lost
