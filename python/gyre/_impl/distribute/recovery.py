@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import sys
 import time
@@ -14,6 +15,7 @@ from gyre._impl.cluster import ranks
 from gyre._impl.distribute.collectives import barrier
 
 _LOOK_SECONDS = 0.01
+_ASK_SECONDS = 5.0  # how often a coordinator that may move is asked for
 
 
 def run(
@@ -23,7 +25,7 @@ def run(
     restarts: int = 100,
     rank: int | None = None,
     size: int | None = None,
-    coordinator: str | None = None,
+    coordinator: str | Callable[[], str] | None = None,
     token: str | None = None,
     transport: str = "auto",
     join_timeout: float = 300.0,
@@ -39,19 +41,20 @@ def run(
     so often at most; then the error that names the lost rank is raised, as errors of fn itself are.
     A process whose place another one has taken meanwhile ends with FailedPreconditionError.
     """
-    env = ranks.env_of(rank, size, coordinator)
+    where = coordinator if callable(coordinator) else None
+    env = ranks.env_of(rank, size, where() if where else coordinator)
     seed, runs = _gyre.random_state()
     epoch = 0
     for left in range(restarts, -1, -1):
-        epoch = ranks.join(
+        epoch = _join(
             env,
+            where,
+            join_timeout,
             token=token,
             transport=transport,
-            join_timeout=join_timeout,
             failure_timeout=failure_timeout,
             spin=spin,
             epoch=epoch,
-            tries_again=True,
         )
         why = "its program has failed"
         try:
@@ -71,6 +74,23 @@ def run(
         print(f"gyre: {why}", file=sys.stderr, flush=True)
         _gyre.set_random_state(seed, runs)
     raise AssertionError("the last call returns or raises")
+
+
+def _join(env: ranks.ClusterEnv, where, join_timeout: float, **options) -> int:
+    """The epoch of the group that this process has become a rank of."""
+    latest = time.monotonic() + join_timeout
+    while True:
+        left = max(latest - time.monotonic(), 0.001)
+        if where is None:
+            return ranks.join(env, join_timeout=left, tries_again=True, **options)
+        env = dataclasses.replace(env, coordinator=where())
+        try:
+            return ranks.join(
+                env, join_timeout=min(left, _ASK_SECONDS), tries_again=True, **options
+            )
+        except errors.DeadlineExceededError:
+            if time.monotonic() >= latest:
+                raise
 
 
 def _lost_rank(error: errors.OpError, failure_timeout: float) -> str:
