@@ -11,7 +11,7 @@ from launch import Supervised
 
 _SEED = int(os.environ.get("GYRE_TEST_SEED", 20261127))
 
-# Shuffled data, random numbers in the step, an optimizer with slots: all of it goes on where it was.
+# Shuffled data, random numbers in the step, an optimizer with slots: all goes on where it was.
 _TRAIN = """
 import os, sys, time
 import numpy as np
@@ -56,13 +56,13 @@ print(d.run(train, failure_timeout=failure_timeout), flush=True)
 """
 
 
-def _training(n: int, folder, *, total: int = 40, pause: float = 0.0, **env) -> Supervised:
+def _training(n: int, folder, *, total: int = 60, pause: float = 0.0, **env) -> Supervised:
     env = {name: str(value) for name, value in env.items()}
     env |= {"FOLDER": str(folder), "TOTAL": str(total), "PAUSE": str(pause)}
     return Supervised(n, _TRAIN, env)
 
 
-def _undisturbed(n: int, folder, total: int = 40) -> str:
+def _undisturbed(n: int, folder, total: int = 60) -> str:
     with _training(n, folder, total=total) as ranks:
         weights = ranks.await_end()
     assert weights == weights[:1] * n
@@ -78,8 +78,8 @@ def test_ranks_that_are_killed_at_random_moments(tmp_path, n):
     expected = _undisturbed(n, tmp_path / "undisturbed")
     draw = random.Random(_SEED + n)
     print("seed", _SEED)
-    with _training(n, tmp_path / "killed", pause=0.02) as ranks:
-        for step in sorted(draw.sample(range(1, 34), 3)):
+    with _training(n, tmp_path / "killed", pause=0.03) as ranks:
+        for step in sorted(draw.sample(range(1, 30), 3)):
             ranks.await_(_has_come_to(ranks, step))
             # Now and then another one dies while the others come together again.
             for killed in draw.choices(range(n), k=draw.choice([1, 2])):
@@ -91,7 +91,7 @@ def test_ranks_that_are_killed_at_random_moments(tmp_path, n):
 
 def test_a_launch_that_is_killed_as_a_whole(tmp_path):
     expected = _undisturbed(2, tmp_path / "undisturbed")
-    with _training(2, tmp_path / "killed", pause=0.02) as ranks:
+    with _training(2, tmp_path / "killed", pause=0.03) as ranks:
         ranks.await_(_has_come_to(ranks, 21))
         for rank in range(2):
             ranks.kill(rank)

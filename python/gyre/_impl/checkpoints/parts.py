@@ -1,4 +1,4 @@
-"""Checkpoints in parts: each rank writes one, and a manifest, which is written last, makes them one.
+"""Checkpoints in parts: each rank writes one; a manifest, which is written last, makes them one.
 
     FOLDER/generation                      the last generation
     FOLDER/step-150.3/0-of-2.safetensors   rank 0's part of what generation 3 had after 150 steps

@@ -111,6 +111,11 @@ class Iterator:
             "there are no optionals of elements: iterate with a for statement"
         )
 
+    @property
+    def is_parted(self) -> bool:
+        """Whether it is over rows of elements that are the same on all ranks."""
+        return self._dataset._is_parted
+
     def place(self) -> list:
         """Where it is, as tensors: first how many elements have been taken, then what its dataset
         needs to go on."""

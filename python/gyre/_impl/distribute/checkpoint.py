@@ -201,7 +201,9 @@ class Checkpoint:
                 raise errors.NotFoundError(
                     None, None, f"{path} does not say where the iterator {name!r} was"
                 )
-            if as_before or all(_is_same(place, places[0]) for place in places):
+            # Of one place nobody knows whether it would have been that of other ranks, too.
+            is_common = all(_is_same(place, places[0]) for place in places)
+            if as_before or (is_common and (len(files) > 1 or iterator.is_parted)):
                 _go_to(iterator, own["places"][name], f"{path}: iterator {name!r}")
             else:
                 _go_through(iterator, {int(place[0]) for place in places}, name)

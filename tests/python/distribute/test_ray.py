@@ -1,7 +1,6 @@
 """Ranks and workers that Ray runs, and what becomes of a run when Ray's processes are killed."""
 
 import os
-import random
 import subprocess
 import sys
 import tempfile
