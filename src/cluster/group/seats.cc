@@ -56,8 +56,8 @@ std::vector<Seats::Refused> Seats::Take(Fd caller, const proto::Enlist& enlist) 
   if (seat.caller && !HasHungUp(seat.caller)) {
     if (epoch == seat.epoch) {
       refused.push_back(
-          {std::move(caller), absl::AlreadyExistsError(absl::StrCat(
-                                  "two processes are rank ", rank, ": each has one of its own"))});
+          {std::move(caller), absl::AlreadyExistsError(absl::StrCat("two processes are rank ", rank,
+                                                                    ": each has one of its own"))});
       return refused;
     }
     if (epoch > 0) {  // who sits there was started later

@@ -116,7 +116,6 @@ def test_training_survives_the_death_of_a_node(tmp_path):
     out = _drive(
         _TRAINING
         + """
-import psutil
 from ray.cluster_utils import Cluster
 
 folder = sys.argv[1]
@@ -126,13 +125,9 @@ nodes = [cluster.add_node(num_cpus=1) for _ in range(4)]
 ray.init(address=cluster.address, log_to_driver=False)
 
 def kill_agent(pid):
-    parents = {process.pid for process in psutil.Process(pid).parents()}
-    (agent,) = [
-        info.process.pid
-        for node in nodes
-        for info in node.all_processes["raylet"]
-        if info.process.pid in parents
-    ]
+    with open(f"/proc/{pid}/stat") as stat:  # whose child the worker is
+        agent = int(stat.read().rpartition(")")[2].split()[1])
+    assert agent in {i.process.pid for node in nodes for i in node.all_processes["raylet"]}
     os.kill(agent, signal.SIGKILL)
 
 options = {"workers": 2, "strategy": "SPREAD"}

@@ -102,17 +102,19 @@ def test_a_launch_that_is_killed_as_a_whole(tmp_path):
 
 
 def test_a_process_whose_place_is_taken_is_fenced_off(tmp_path):
-    expected = _undisturbed(2, tmp_path / "undisturbed", total=60)
-    with _training(2, tmp_path / "run", total=60, pause=0.05, FAILURE=1.0) as ranks:
+    expected = _undisturbed(3, tmp_path / "undisturbed")
+    with _training(3, tmp_path / "run", pause=0.1, FAILURE=1.0) as ranks:
         ranks.await_(_has_come_to(ranks, 6))
         old = ranks.replace(1, signal.SIGSTOP)
         ranks.await_(lambda: any("nothing was heard of it" in line for line in ranks.errors[0]))
         ranks.await_(_has_come_to(ranks, 12))
         old.send_signal(signal.SIGCONT)
-        time.sleep(0.3)
+        # The others cannot come together before the old one has come, too.
+        ranks.kill(1, signal.SIGSTOP)
         ranks.kill(0)
-        assert ranks.await_end() == [expected] * 2
         assert old.wait(60) == 1
+        ranks.kill(1, signal.SIGCONT)
+        assert ranks.await_end() == [expected] * 3
     assert any("another one has taken its place" in line for line in ranks.errors[1])
 
 

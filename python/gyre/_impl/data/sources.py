@@ -156,7 +156,7 @@ class Generator(Lookahead):
         def begin():
             number = next(n for n in self._numbers if n not in self._running)
             self._running[number] = (0, iter(self._make()))
-            return [number, 0]
+            return int64([number, 0])
 
         return call("EnsureShape", py_function(begin, [], INT64), shape=[2])
 
@@ -180,9 +180,9 @@ class Generator(Lookahead):
                     self._running.pop(number, None)
                 else:
                     self._running[number] = (taken + 1, running)
-                    return [True, [number, taken + 1], *_leaves(self.element_spec, value)]
+                    return [True, int64([number, taken + 1]), *_leaves(self.element_spec, value)]
             rest = nest.flatten(elements.zeros(self.element_spec), expand_composites=True)
-            return [False, [number, -1], *rest]
+            return [False, int64([number, -1]), *rest]
 
         more, place, *found = py_function(
             step, [state], [_gyre.as_dtype("bool"), INT64, *(leaf.dtype for leaf in leaves)]

@@ -126,10 +126,10 @@ class Checkpoint:
         if self._writer is not None:
             self._writer.join()
             self._writer = None
-        if self._error is not None:
-            error, self._error = self._error, None
-            raise error
+        error, self._error = self._error, None
         cut, self._cut = self._cut, None
+        if error is not None:
+            raise error
         while cut is not None and not parts.is_published(self._directory, cut):
             self._check_group()
             time.sleep(_LOOK_SECONDS)

@@ -17,9 +17,10 @@ _SECONDS_TO_ANSWER = 10.0
 def ray() -> Any:
     """The package, connected to a cluster. ImportError, which says what to install, without it."""
     try:
-        import ray
         import ray.util.placement_group
         import ray.util.scheduling_strategies
+
+        import ray
     except ImportError as error:
         raise ImportError("gyre.ray needs Ray: pip install 'gyre[ray]'") from error
     if not ray.is_initialized():
