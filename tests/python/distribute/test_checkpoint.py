@@ -62,8 +62,6 @@ def _texts():
 @pytest.mark.parametrize("make_data", [_shuffled, _generated, _filtered, _texts])
 @pytest.mark.parametrize("in_graph", [False, True])
 def test_a_run_goes_on_bit_for_bit(tmp_path, make_data, in_graph):
-    if in_graph and make_data is _texts:
-        pytest.skip("an iterator that a graph takes part in keeps texts in variables")
     whole = _numbers(make_data, tmp_path / "whole", 14, in_graph=in_graph)
     assert [step for step, _ in whole] == list(range(14))
     first = _numbers(make_data, tmp_path / "parted", 14, stop=8, in_graph=in_graph)

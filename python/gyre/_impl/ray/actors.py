@@ -17,7 +17,6 @@ _SECONDS_TO_ANSWER = 10.0
 def ray() -> Any:
     """The package, connected to a cluster. ImportError, which says what to install, without it."""
     try:
-        import ray.util.placement_group
         import ray.util.scheduling_strategies
 
         import ray
@@ -80,7 +79,7 @@ class Actors:
             raise ValueError(f"workers is a number of processes, not {n}")
         self._ray = ray()
         resources = dict(resources or {"CPU": 1})
-        self._group = self._ray.util.placement_group.placement_group(
+        self._group = self._ray.util.placement_group(
             [resources] * n, strategy=strategy
         )
         self._cpus = resources.pop("CPU", 0)
@@ -131,4 +130,4 @@ class Actors:
         """Ends them."""
         for index in range(len(self)):
             self._kill(index)
-        self._ray.util.placement_group.remove_placement_group(self._group)
+        self._ray.util.remove_placement_group(self._group)
