@@ -15,7 +15,7 @@ from gyre._impl.cluster import ranks
 from gyre._impl.distribute.collectives import barrier
 
 _LOOK_SECONDS = 0.01
-_ASK_SECONDS = 5.0  # how often a coordinator that may move is asked for
+_ASK_SECONDS = 2.0  # how often a coordinator that may move is asked for
 
 
 def run(

@@ -31,7 +31,7 @@ class RankActor:
     """A rank of gyre.ray.run."""
 
     def __init__(self):
-        self._coordinator = ""
+        self._where = (0, "")  # where ranks join: the last place is the one of the highest number
 
     def place(self) -> str:
         """Where this rank can be called while others join."""
@@ -41,13 +41,14 @@ class RankActor:
             port = probe.getsockname()[1]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def meet_at(self, coordinator: str) -> None:
-        """Where ranks join from now on: rank 0 may have moved."""
-        self._coordinator = coordinator
+    def meet_at(self, where: tuple[int, str]) -> None:
+        """Where ranks join from now on: rank 0 may have moved. Calls overtake each other."""
+        self._where = max(self._where, where)
 
-    def run(self, fn, args, options: dict):
+    def run(self, fn, args, where: tuple[int, str], options: dict):
         """See recovery.run."""
-        return recovery.run(fn, args, coordinator=lambda: self._coordinator, **options)
+        self.meet_at(where)
+        return recovery.run(fn, args, coordinator=lambda: self._where[1], **options)
 
 
 class WorkerActor:

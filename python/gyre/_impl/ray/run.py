@@ -52,7 +52,7 @@ class _Launch:
             "join_timeout": join_timeout,
             "failure_timeout": failure_timeout,
         }
-        self._coordinator = ""
+        self._where = (0, "")
         self._running: dict[Any, int] = {}  # ranks, by what they will return
 
     def run(self) -> list:
@@ -74,21 +74,21 @@ class _Launch:
         if self._left == 0:
             raise error
         self._left -= 1
-        print(f"gyre.ray: rank {rank} is started again: {error}", file=sys.stderr, flush=True)
+        why = str(error).partition("\n")[0]
+        print(f"gyre.ray: rank {rank} is started again: {why}", file=sys.stderr, flush=True)
         self._actors.start(rank)
         self._begin([rank])
 
     def _begin(self, ranks: list[int]) -> None:
         while 0 in ranks:
-            where = self._actors.call(0, "place")
-            if where is not None:
-                self._coordinator = where
+            place = self._actors.call(0, "place")
+            if place is not None:
+                self._where = (self._where[0] + 1, place)
+                for rank in self._running.values():
+                    self._actors[rank].meet_at.remote(self._where)
                 break
             self._actors.start(0)
-        # Who runs already hears of another place; who is dead will be told when it is started.
-        told = range(len(self._actors)) if 0 in ranks else ranks
-        for rank in told:
-            self._actors[rank].meet_at.remote(self._coordinator)
         for rank in ranks:
             options = {**self._options, "rank": rank}
-            self._running[self._actors[rank].run.remote(self._fn, self._args, options)] = rank
+            ended = self._actors[rank].run.remote(self._fn, self._args, self._where, options)
+            self._running[ended] = rank
