@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from typing import NamedTuple
 
 from gyre._impl import errors
@@ -121,10 +120,11 @@ def publish(directory: str, cut: Cut, size: int, keep: int | None) -> None:
 def _remove(directory: str, cut: Cut) -> None:
     folder = cut.folder(directory)
     try:
-        os.remove(os.path.join(folder, _MANIFEST))  # from here on it is none
-    except FileNotFoundError:
+        for name in sorted(os.listdir(folder), key=lambda name: name != _MANIFEST):
+            os.remove(os.path.join(folder, name))  # without its manifest it is none
+        os.rmdir(folder)
+    except OSError:  # somebody of an older generation still writes there: it goes next time
         pass
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_parts(directory: str, cut: Cut) -> list[SafetensorsFile]:

@@ -78,7 +78,7 @@ def _bytes_of(array):
     """The elements of an array as a vector of bytes: a copy only where they do not lie in a row."""
     import numpy
 
-    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
+    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8).data
 
 
 class SafetensorsFile:

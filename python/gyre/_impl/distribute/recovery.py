@@ -41,8 +41,8 @@ def run(
     so often at most; then the error that names the lost rank is raised, as errors of fn itself are.
     A process whose place another one has taken meanwhile ends with FailedPreconditionError.
     """
-    where = coordinator if callable(coordinator) else None
-    env = ranks.env_of(rank, size, where() if where else coordinator)
+    where, at = (coordinator, coordinator()) if callable(coordinator) else (None, coordinator)
+    env = ranks.env_of(rank, size, at)
     seed, runs = _gyre.random_state()
     epoch = 0
     for left in range(restarts, -1, -1):

@@ -3,6 +3,7 @@ replaced."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import secrets
 import socket
@@ -17,14 +18,13 @@ _SECONDS_TO_ANSWER = 10.0
 def ray() -> Any:
     """The package, connected to a cluster. ImportError, which says what to install, without it."""
     try:
-        import ray.util.scheduling_strategies
-
-        import ray
+        found = importlib.import_module("ray")
+        importlib.import_module("ray.util.scheduling_strategies")
     except ImportError as error:
         raise ImportError("gyre.ray needs Ray: pip install 'gyre[ray]'") from error
-    if not ray.is_initialized():
-        ray.init()
-    return ray
+    if not found.is_initialized():
+        found.init()
+    return found
 
 
 class RankActor:
@@ -80,9 +80,7 @@ class Actors:
             raise ValueError(f"workers is a number of processes, not {n}")
         self._ray = ray()
         resources = dict(resources or {"CPU": 1})
-        self._group = self._ray.util.placement_group(
-            [resources] * n, strategy=strategy
-        )
+        self._group = self._ray.util.placement_group([resources] * n, strategy=strategy)
         self._cpus = resources.pop("CPU", 0)
         self._gpus = resources.pop("GPU", 0)
         self._resources = resources
