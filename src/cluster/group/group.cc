@@ -70,6 +70,7 @@ struct Group::RunState {
   std::vector<std::shared_ptr<Exchange>> underway;
   Survey survey;
   std::vector<Question> questions;
+  std::string diverged_at;  // a node's name
 
   proto::ToRank AnswerTo(const Question& question, proto::Whereabouts::State state,
                          const std::string& place) const {
@@ -100,6 +101,7 @@ class Group::Run final : public CollectiveRun, public Rendezvous {
   void End(const absl::Status& outcome) override {
     if (!std::exchange(has_ended_, true)) group_.EndRun(run_, outcome);
   }
+  std::string DivergedAt() const override { return group_.DivergedAt(*run_); }
 
   absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override {
     return inner_.Send(edge, tag, std::move(item));
@@ -657,14 +659,29 @@ void Group::OnProgress(const RunPtr& run, const RunProgress& progress) {
   if (others != nullptr) others->Answer(progress);
 }
 
+void Group::Diverge(RunState& run, Exchange& exchange, const std::string& how) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (run.diverged_at.empty()) run.diverged_at = exchange.node();
+  }
+  exchange.Fail(absl::FailedPreconditionError(absl::StrCat("the ranks have diverged", how)));
+}
+
+std::string Group::DivergedAt(const RunState& run) const {
+  const std::lock_guard lock(mutex_);
+  return run.diverged_at;
+}
+
 void Group::OnWhereabouts(int from, const proto::Whereabouts& answer) {
   std::vector<std::shared_ptr<Exchange>> failed;
   std::vector<std::string> places;
+  RunPtr of;
   {
     const std::lock_guard lock(mutex_);
     const auto it = runs_.find(answer.run());
     if (it == runs_.end()) return;
-    RunState& run = *it->second;
+    of = it->second;
+    RunState& run = *of;
     const bool is_unasked = answer.number() == 0 && answer.state() == proto::Whereabouts::ENDED;
     if (!is_unasked && !run.survey.Note(from, answer, host_.clock().NowNanos())) return;
     const bool is_stalled = run.survey.stalled_nanos() >= settings_.failure_nanos / 2;
@@ -679,15 +696,15 @@ void Group::OnWhereabouts(int from, const proto::Whereabouts& answer) {
   const absl::Status outcome = FromProto(answer.outcome());
   for (const auto& exchange : failed) {
     if (!places.empty()) {
-      exchange->Fail(absl::FailedPreconditionError(absl::StrCat(
-          "the ranks have diverged, and wait for each other: ", absl::StrJoin(places, "; "))));
+      Diverge(*of, *exchange,
+              absl::StrCat(", and wait for each other: ", absl::StrJoin(places, "; ")));
     } else if (!outcome.ok()) {
       exchange->Fail(absl::AbortedError(
           absl::StrCat(NameOf(from), " has given up this run: ", outcome.message())));
     } else if (absl::c_linear_search(exchange->Missing(), from)) {
-      exchange->Fail(absl::FailedPreconditionError(
-          absl::StrCat("the ranks have diverged: ", NameOf(from),
-                       " has ended this run without coming to ", exchange->Place())));
+      Diverge(*of, *exchange,
+              absl::StrCat(": ", NameOf(from), " has ended this run without coming to ",
+                           exchange->Place()));
     }
   }
 }

@@ -90,6 +90,8 @@ class Group final : public CollectiveGroup {
   void AnswerOverdue();
   void OnMessage(const Peer& from, absl::string_view message);
   void OnInquiry(int from, const proto::Inquiry& inquiry);
+  void Diverge(RunState& run, Exchange& exchange, const std::string& how);
+  std::string DivergedAt(const RunState& run) const;
   void OnWhereabouts(int from, const proto::Whereabouts& answer);
   void OnLeave(int rank, const std::string& why);
   void EndForlorn();

@@ -65,6 +65,8 @@ class CollectiveRun {
   // For the run's engine: asks it where it is, for the other ranks, and for `others` of Begin.
   virtual ProgressProbe* probe() = 0;
   virtual void End(const absl::Status& outcome) = 0;
+  // The node whose collective the ranks did not all come to; "": nothing of that kind has happened.
+  virtual std::string DivergedAt() const = 0;
 };
 
 // Thread-safe.
