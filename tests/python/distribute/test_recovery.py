@@ -190,21 +190,30 @@ def test_errors_of_the_program_itself_are_raised_at_once():
     assert "this is wrong everywhere" in ranks.errors[0][-1] + ranks.errors[1][-1]
 
 
+_LEAVES = """
+import os, sys
+import gyre
+
+def train():
+    while True:
+        gyre.distribute.all_reduce(1.0)
+        if gyre.cluster.rank() == 1:
+            sys.exit(0)
+
+restarts = int(os.environ["RESTARTS"])
+gyre.distribute.run(train, restarts=restarts, join_timeout=1.0)
+"""
+
+
 def test_who_does_not_come_back_is_named():
-    program = """
-    import os, sys, time
-    import gyre
-
-    def train():
-        while True:
-            gyre.distribute.all_reduce(1.0)
-            print("met", flush=True)
-            if gyre.cluster.rank() == 1:
-                sys.exit(0)
-
-    gyre.distribute.run(train, join_timeout=1.0)
-    """
-    with Supervised(2, program) as ranks:
+    with Supervised(2, _LEAVES, {"RESTARTS": "1"}) as ranks:
         ranks.await_(lambda: ranks.processes[0].poll() is not None)
-    assert "rank 1 (127.0.0.1" in ranks.errors[0][0]
+    assert ranks.errors[0][0].startswith("gyre: it begins anew, for rank 1 (127.0.0.1")
     assert "there was no rank 1" in ranks.errors[0][-1]
+
+
+def test_so_many_restarts_at_most():
+    with Supervised(2, _LEAVES, {"RESTARTS": "0"}) as ranks:
+        ranks.await_(lambda: ranks.processes[0].poll() is not None)
+    assert "UnavailableError: rank 1 (127.0.0.1" in "\n".join(ranks.errors[0])
+    assert not any("it begins anew" in line for line in ranks.errors[0])
