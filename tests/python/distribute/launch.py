@@ -146,6 +146,10 @@ class Supervised:
         with self._changed:
             assert self._changed.wait_for(holds, timeout), f"{self.said}, {self.errors}"
 
+    def code(self, rank: int) -> int | None:
+        """With which code a rank has ended; None: it has not."""
+        return self._ended.get(rank)
+
     def kill(self, rank: int, how=signal.SIGKILL) -> None:
         self.processes[rank].send_signal(how)
 

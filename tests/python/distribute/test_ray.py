@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-pytest.importorskip("ray", reason="needs Ray: ./dev test --long")
+pytest.importorskip("ray.util", reason="needs Ray: ./dev test --long")
 
 _SEED = int(os.environ.get("GYRE_TEST_SEED", 20261127))
 

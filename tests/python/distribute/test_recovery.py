@@ -186,7 +186,7 @@ def test_errors_of_the_program_itself_are_raised_at_once():
     gyre.distribute.run(train)
     """
     with Supervised(2, program) as ranks:
-        ranks.await_(lambda: all(process.poll() == 1 for process in ranks.processes))
+        ranks.await_(lambda: [ranks.code(rank) for rank in range(2)] == [1, 1])
     assert "this is wrong everywhere" in ranks.errors[0][-1] + ranks.errors[1][-1]
 
 
@@ -207,13 +207,13 @@ gyre.distribute.run(train, restarts=restarts, join_timeout=1.0)
 
 def test_who_does_not_come_back_is_named():
     with Supervised(2, _LEAVES, {"RESTARTS": "1"}) as ranks:
-        ranks.await_(lambda: ranks.processes[0].poll() is not None)
+        ranks.await_(lambda: ranks.code(0) is not None)
     assert ranks.errors[0][0].startswith("gyre: it begins anew, for rank 1 (127.0.0.1")
     assert "there was no rank 1" in ranks.errors[0][-1]
 
 
 def test_so_many_restarts_at_most():
     with Supervised(2, _LEAVES, {"RESTARTS": "0"}) as ranks:
-        ranks.await_(lambda: ranks.processes[0].poll() is not None)
+        ranks.await_(lambda: ranks.code(0) is not None)
     assert "UnavailableError: rank 1 (127.0.0.1" in "\n".join(ranks.errors[0])
     assert not any("it begins anew" in line for line in ranks.errors[0])
