@@ -412,8 +412,11 @@ def join_group(
     spin_us: int = -1,
     epoch: int = 0,
     tries_again: bool = False,
-) -> int:
-    """Becomes a rank of a group (src/cluster/group/join.h), once all are there; its epoch."""
+) -> None:
+    """Becomes a rank of a group (src/cluster/group/join.h), once all are there."""
+
+def told_epoch() -> int:
+    """Of the last group that join_group was told of, also where that came to nothing."""
 
 def leave_group(why: str = "") -> None:
     """Ends what this process is in its group; the others are told why."""

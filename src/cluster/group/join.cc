@@ -289,6 +289,8 @@ class Rank {
     }
   }
   Group* group() { return group_.get(); }
+  // Of the last group that this process was told of.
+  uint64_t epoch() const { return epoch_; }
 
  private:
   void End() {
@@ -403,10 +405,14 @@ absl::Status Check(const JoinOptions& options) {
 
 namespace gyre {
 
-absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const cluster::JoinOptions& options) {
+absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const cluster::JoinOptions& options,
+                                                           uint64_t* told) {
+  *told = options.epoch;
   GYRE_RETURN_IF_ERROR(cluster::Check(options));
   const auto rank = std::make_shared<cluster::Rank>();
-  GYRE_RETURN_IF_ERROR(rank->Join(options));
+  const absl::Status joined = rank->Join(options);
+  *told = rank->epoch();
+  GYRE_RETURN_IF_ERROR(joined);
   return std::shared_ptr<CollectiveGroup>(rank, rank->group());
 }
 

@@ -39,7 +39,9 @@ namespace gyre {
 // for options that make no sense, PERMISSION_DENIED without a token where others than this machine
 // could join, UNAVAILABLE or DEADLINE_EXCEEDED, with the ranks that are missing, where not all
 // come. FAILED_PRECONDITION where another process has become this rank since this one's epoch.
+// `told` becomes the epoch of the last group that it was told of, also where that came to nothing:
+// what the next attempt gives.
 GYRE_INTERNAL_EXPORT absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(
-    const cluster::JoinOptions& options);
+    const cluster::JoinOptions& options, uint64_t* told);
 
 }  // namespace gyre

@@ -11,9 +11,12 @@
 namespace gyre::python {
 namespace {
 
-uint64_t Join(int rank, int size, nb::handle coordinator, nb::handle token, nb::handle launch,
-              nb::handle transport, int64_t join_timeout_ms, int64_t failure_timeout_ms,
-              int64_t spin_us, uint64_t epoch, bool tries_again) {
+// What the last attempt to join was told. With the GIL.
+uint64_t told_epoch = 0;
+
+void Join(int rank, int size, nb::handle coordinator, nb::handle token, nb::handle launch,
+          nb::handle transport, int64_t join_timeout_ms, int64_t failure_timeout_ms,
+          int64_t spin_us, uint64_t epoch, bool tries_again) {
   cluster::JoinOptions options;
   options.rank = rank;
   options.size = size;
@@ -27,12 +30,14 @@ uint64_t Join(int rank, int size, nb::handle coordinator, nb::handle token, nb::
   options.epoch = epoch;
   options.tries_again = tries_again;
   absl::StatusOr<std::shared_ptr<CollectiveGroup>> group = absl::UnknownError("not joined");
+  uint64_t told = 0;
   {
     const nb::gil_scoped_release release;
-    group = JoinGroup(options);
+    group = JoinGroup(options, &told);
     if (group.ok()) SetCollectiveGroup(*group);
   }
-  return ValueOf(std::move(group))->epoch();
+  told_epoch = told;
+  ValueOf(std::move(group));
 }
 
 // Others may still take what this rank has sent: without the GIL.
@@ -71,7 +76,10 @@ void BindRanks(nb::module_& m) {
         nb::kw_only(), nb::arg("token") = "", nb::arg("launch") = "", nb::arg("transport") = "auto",
         nb::arg("join_timeout_ms") = 300'000, nb::arg("failure_timeout_ms") = 5'000,
         nb::arg("spin_us") = -1, nb::arg("epoch") = 0, nb::arg("tries_again") = false,
-        "Becomes a rank of a group, once all are there; its epoch.");
+        "Becomes a rank of a group, once all are there.");
+  m.def(
+      "told_epoch", [] { return told_epoch; },
+      "Of the last group that join_group was told of, also where that came to nothing.");
   m.def("leave_group", &Leave, nb::arg("why") = "",
         "Ends what this process is in its group; the others are told why.");
   m.def("group_epoch", &Epoch, "Of the group of ranks; 0: there is none.");

@@ -13,7 +13,7 @@ pytest.importorskip("ray.util", reason="needs Ray: ./dev test --long")
 _SEED = int(os.environ.get("GYRE_TEST_SEED", 20261127))
 
 
-def _drive(program: str, *args: str, timeout: float = 300.0) -> list[str]:
+def _drive(program: str, *args: str, timeout: float = 600.0) -> list[str]:
     """What a driver prints, which ends well."""
     with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
         file.write(textwrap.dedent(program))

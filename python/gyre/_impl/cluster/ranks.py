@@ -87,15 +87,14 @@ def join(
     spin: float | None = None,
     epoch: int = 0,
     tries_again: bool = False,
-) -> int:
+) -> None:
     """Becomes a rank, as init() does. epoch: of the group that this process was in before.
-    tries_again: ranks that are lost on the way are waited for. The epoch of the group; 0: this
-    process is alone."""
+    tries_again: ranks that are lost on the way are waited for."""
     if _gyre.rank_and_size()[1] > 1:
         raise FailedPreconditionError(None, None, "this process is a rank already")
     if env.size <= 1:
-        return 0
-    joined = _gyre.join_group(
+        return
+    _gyre.join_group(
         env.rank,
         env.size,
         env.coordinator,
@@ -109,7 +108,6 @@ def join(
         tries_again=tries_again,
     )
     atexit.register(leave)
-    return joined
 
 
 def leave(why: str = "") -> None:

@@ -16,6 +16,13 @@ from gyre._impl.distribute.collectives import barrier
 
 _LOOK_SECONDS = 0.01
 _ASK_SECONDS = 2.0  # how often a coordinator that may move is asked for
+# What an attempt to join ends with when its time is over.
+_MAY_PASS = (
+    errors.AbortedError,
+    errors.AlreadyExistsError,
+    errors.DeadlineExceededError,
+    errors.UnavailableError,
+)
 
 
 def run(
@@ -50,11 +57,11 @@ def run(
             env,
             where,
             join_timeout,
+            epoch,
             token=token,
             transport=transport,
             failure_timeout=failure_timeout,
             spin=spin,
-            epoch=epoch,
         )
         why = "its program has failed"
         try:
@@ -76,19 +83,19 @@ def run(
     raise AssertionError("the last call returns or raises")
 
 
-def _join(env: ranks.ClusterEnv, where, join_timeout: float, **options) -> int:
-    """The epoch of the group that this process has become a rank of."""
+def _join(env: ranks.ClusterEnv, where, join_timeout: float, epoch: int, **options) -> int:
+    """Becomes a rank again, where the last epoch was this one; the epoch of its group."""
     latest = time.monotonic() + join_timeout
     while True:
         left = max(latest - time.monotonic(), 0.001)
-        if where is None:
-            return ranks.join(env, join_timeout=left, tries_again=True, **options)
-        env = dataclasses.replace(env, coordinator=where())
+        if where is not None:
+            env = dataclasses.replace(env, coordinator=where())
+            left = min(left, _ASK_SECONDS)
         try:
-            return ranks.join(
-                env, join_timeout=min(left, _ASK_SECONDS), tries_again=True, **options
-            )
-        except errors.DeadlineExceededError:
+            ranks.join(env, join_timeout=left, epoch=epoch, tries_again=True, **options)
+            return _gyre.group_epoch()
+        except _MAY_PASS:
+            epoch = _gyre.told_epoch()
             if time.monotonic() >= latest:
                 raise
 
