@@ -101,9 +101,10 @@ def _join(env: ranks.ClusterEnv, where, join_timeout: float, epoch: int, **optio
 
 
 def _lost_rank(error: errors.OpError, failure_timeout: float) -> str:
-    """Which rank is gone, and why; "": none is. An error may come before the others know."""
+    """Which rank is gone, and why, if that is what the error says; else "". It may come before it is
+    known here who it was."""
     if not isinstance(error, (errors.UnavailableError, errors.AbortedError)):
-        return _gyre.lost_rank()
+        return ""
     latest = time.monotonic() + failure_timeout + 1.0
     while not (lost := _gyre.lost_rank()) and time.monotonic() < latest:
         time.sleep(_LOOK_SECONDS)
