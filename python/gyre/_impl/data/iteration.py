@@ -19,27 +19,22 @@ _INT64 = _gyre.as_dtype("int64")
 
 
 class _Steps:
-    """The graphs by which Python runs over one dataset. The state is (how many elements have been
-    taken, that of the dataset)."""
+    """The graphs by which Python runs over one dataset."""
 
     def __init__(self, dataset):
-        self.begin = Function(
-            lambda: (_gyre.convert(0, _INT64), dataset.begin()), name="begin", autograph=False
-        )
+        self.begin = Function(dataset.begin, name="begin", autograph=False)
         self.next = Function(self._next, name="next", autograph=False)
         self._dataset = dataset
 
     def _next(self, state):
         """(whether there was an element, it or zeros, the state after it)."""
-        taken, state = state
         more, state = self._dataset.advance(state)
         spec = self._dataset.element_spec
 
         def pull():
-            element, after = self._dataset.pull(state)
-            return element, (taken + 1, after)
+            return self._dataset.pull(state)
 
-        element, state = cond(more, pull, lambda: (elements.zeros(spec), (taken, state)))
+        element, state = cond(more, pull, lambda: (elements.zeros(spec), state))
         return more, element, state
 
 
@@ -63,7 +58,8 @@ class Iterator:
         self._dataset, self._steps = dataset, steps_of(dataset)
         with _gyre.init_scope():
             self._state = self._steps.begin()
-        self._kept: Any = None  # variables, once a graph takes part
+        self._taken = 0  # elements
+        self._kept: Any = None  # place() as variables, once a graph takes part
         self._lock = reentrant_lock()
 
     @property
@@ -89,7 +85,9 @@ class Iterator:
         def take(_orders):
             with self._lock:
                 more, element, self._state = self._steps.next(self._state)
-            return bool(more), element
+                more = bool(more)
+                self._taken += more
+            return more, element
 
         more, element = _gyre.run_once("next", take)
         if not more:
@@ -122,13 +120,15 @@ class Iterator:
         with self._lock, _gyre.init_scope():
             if self._kept is not None:
                 return [variable.read_value() for variable in self._kept]
-            return nest.flatten(self._state, expand_composites=True)
+            state = nest.flatten(self._state, expand_composites=True)
+            return [_gyre.convert(self._taken, _INT64), *state]
 
     def go_to(self, place: list) -> None:
         """Goes on from a place of an iterator over the same dataset."""
         with self._lock, _gyre.init_scope():
             if self._kept is None:
-                self._state = nest.pack_sequence_as(self._state, place, True)
+                self._taken = int(place[0])
+                self._state = nest.pack_sequence_as(self._state, place[1:], True)
                 return
             for variable, value in zip(self._kept, place, strict=True):
                 variable.assign(value)
@@ -153,15 +153,16 @@ class Iterator:
                     name="iterator",
                     shape=None if leaf._dims is None else [None] * len(leaf._dims),
                 )
-                for leaf in nest.flatten(self._state, expand_composites=True)
+                for leaf in self.place()
             ]
         state = self._state
 
         def step():
-            now = nest.pack_sequence_as(state, [v.read_value() for v in self._kept], True)
+            taken, *leaves = [v.read_value() for v in self._kept]
+            now = nest.pack_sequence_as(state, leaves, True)
             more, element, after = self._steps.next(now)
             cond(more, lambda: (), end_of_sequence)
-            leaves = nest.flatten(after, expand_composites=True)
+            leaves = [taken + 1, *nest.flatten(after, expand_composites=True)]
             written = [v.assign(leaf) for v, leaf in zip(self._kept, leaves, strict=True)]
             with control_dependencies([v.read_value() for v in written]):
                 return nest.map_structure(
