@@ -101,8 +101,8 @@ def _join(env: ranks.ClusterEnv, where, join_timeout: float, epoch: int, **optio
 
 
 def _lost_rank(error: errors.OpError, failure_timeout: float) -> str:
-    """Which rank is gone, and why, if that is what the error says; else "". It may come before it is
-    known here who it was."""
+    """Which rank is gone, and why, if that is what the error says; else "". It may come before that
+    is known here."""
     if not isinstance(error, (errors.UnavailableError, errors.AbortedError)):
         return ""
     latest = time.monotonic() + failure_timeout + 1.0
