@@ -410,11 +410,22 @@ def join_group(
     join_timeout_ms: int = 300000,
     failure_timeout_ms: int = 5000,
     spin_us: int = -1,
+    epoch: int = 0,
+    tries_again: bool = False,
 ) -> None:
     """Becomes a rank of a group (src/cluster/group/join.h), once all are there."""
 
-def leave_group() -> None:
-    """Ends what this process is in its group."""
+def told_epoch() -> int:
+    """Of the last group that join_group was told of, also where that came to nothing."""
+
+def leave_group(why: str = "") -> None:
+    """Ends what this process is in its group; the others are told why."""
+
+def group_epoch() -> int:
+    """Of the group of ranks; 0: there is none."""
+
+def lost_rank() -> str:
+    """Which rank of the group is gone, and why; "": none is."""
 
 def rank_and_size() -> tuple[int, int]:
     """This process's rank, and of how many: (0, 1) if alone."""
@@ -633,6 +644,12 @@ def register_host_function(fn: Callable[[list[Tensor]], list[Tensor]]) -> str:
     """The token for PyFunc/EagerPyFunc nodes. Exceptions of fn surface with their traceback."""
 
 def set_seed(seed: int) -> None: ...
+def random_state() -> tuple[int, int]:
+    """(seed, count of runs): from where random ops without a seed of their own go on."""
+
+def set_random_state(seed: int, runs: int) -> None:
+    """Random ops go on from such a state."""
+
 def set_options(
     *, threads: int = 0, window: int = 0, engine: str = "", form: str = "", compile: str = ""
 ) -> None: ...

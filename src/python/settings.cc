@@ -116,6 +116,21 @@ void SetSeed(uint64_t seed) {
   TheContext().Change(options);
 }
 
+// (the seed, how many runs have drawn from it): what random ops without a seed of their own draw
+// next. The count is that of this call, as a run's.
+nb::tuple RandomState() {
+  const uint64_t runs = TheContext().session()->CountRun();
+  return nb::make_tuple(TheContext().options().seed, runs + 1);
+}
+
+// Counting costs far less than the runs did.
+void SetRandomState(uint64_t seed, uint64_t runs) {
+  SetSeed(seed);
+  const std::shared_ptr<Session> session = TheContext().session();
+  const nb::gil_scoped_release release;
+  for (uint64_t run = 0; run < runs; ++run) session->CountRun();
+}
+
 }  // namespace
 
 eager::Context& TheContext() {
@@ -161,6 +176,10 @@ void BindSettings(nb::module_& m) {
         "The devices that graphs run on from now on: \"cpu:4\"; \"\": one, whatever they ask for.");
   m.def("set_seed", &SetSeed, nb::arg("seed"),
         "The seed of random ops, whose numbers start anew. 0: another one each time.");
+  m.def("random_state", &RandomState,
+        "(seed, count of runs): from where random ops without a seed of their own go on.");
+  m.def("set_random_state", &SetRandomState, nb::arg("seed"), nb::arg("runs"),
+        "Random ops go on from such a state.");
   m.def("graph_size_limit", [] { return GraphCore::SizeLimit(); });
   m.def(
       "set_graph_size_limit",

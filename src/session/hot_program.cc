@@ -116,7 +116,10 @@ absl::StatusOr<std::vector<Tensor>> HotProgram::Run(absl::Span<const Tensor> fee
       Stage cold = Stage::kCold;
       if (results.ok() && state.IsHot(nanos, run) &&
           state.stage.compare_exchange_strong(cold, Stage::kOptimizing))
-        sequential::CompileInBackground([shared = state_] { shared->MakeOptimized(); });
+        // Whose session has ended meanwhile is not optimised any more.
+        sequential::CompileInBackground([weak = std::weak_ptr<State>(state_)] {
+          if (const std::shared_ptr<State> shared = weak.lock()) shared->MakeOptimized();
+        });
       return results;
     }
     case Stage::kTrial: {

@@ -2,11 +2,13 @@
 
 #include <atomic>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <random>
 #include <unordered_map>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "analysis/collectives.h"
 #include "analysis/effects.h"
@@ -113,8 +115,9 @@ struct Prepared {
   std::vector<std::string> feed_names;
   std::vector<DType> feed_types;  // what each takes; kInvalid: anything
   std::unique_ptr<Executable> executable;
-  const HotProgram* hot = nullptr;  // that one, if it may change its form
-  bool meets_ranks = false;         // it holds collectives
+  const HotProgram* hot = nullptr;              // that one, if it may change its form
+  bool meets_ranks = false;                     // it holds collectives
+  std::map<std::string, std::string> deciders;  // of these: see DecidersOfCollectives
 };
 
 // A program is hot when its runs have taken so many times as long as preparing it took.
@@ -249,6 +252,7 @@ absl::StatusOr<std::shared_ptr<const Prepared>> Session::State::Compile(
     // On a cluster, kernels run elsewhere.
     result->meets_ranks =
         options.cluster == nullptr && HoldsCollectives(*staged.program, staged.signature);
+    if (result->meets_ranks) result->deciders = DecidersOfCollectives(*staged.program);
     GYRE_ASSIGN_OR_RETURN(result->executable, engine->Compile(std::move(staged.program),
                                                               staged.signature, engine_options));
     if (!form && !result->meets_ranks && MayChangeForm())
@@ -415,7 +419,14 @@ absl::StatusOr<std::vector<Tensor>> Session::State::RunOnce(const Executable& ex
     hooks.progress = part->probe();
   }
   absl::StatusOr<std::vector<Tensor>> results = executable.Run(feeds, env, hooks);
-  if (part != nullptr) part->End(results.status());
+  if (part != nullptr) {
+    const auto deciders = prep.deciders.find(part->DivergedAt());
+    if (absl::IsFailedPrecondition(results.status()) && deciders != prep.deciders.end()) {
+      results = absl::FailedPreconditionError(
+          absl::StrCat(results.status().message(), deciders->second));
+    }
+    part->End(results.status());
+  }
   // What is ready behind the deadline comes too late, though nobody has looked at the clock.
   if (results.ok() && !cancellation->IsCancelled()) {
     if (absl::Status late = cancellation->Poll(); !late.ok()) results = std::move(late);

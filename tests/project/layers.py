@@ -105,7 +105,7 @@ PYTHON_ROWS = [
     ("batching", "checkpoints", "composed", "function", "image"),
     ("data", "raw", "show"),
     ("distribute",),
-    ("compat", "onnx", "saved_model", "setup"),
+    ("compat", "onnx", "ray", "saved_model", "setup"),
 ]
 # What programs use and nothing else: not even the public modules import it (the table of names does
 # not: it says where names are found).

@@ -77,6 +77,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::vector<int> Missing() const;
   // Something of that rank's is still to come, and is not here already.
   bool IsOwedBy(int rank) const;
+  const std::string& node() const { return node_; }
   // "node x (all_reduce), iteration 3"
   std::string Place() const;
 

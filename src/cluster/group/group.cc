@@ -70,6 +70,7 @@ struct Group::RunState {
   std::vector<std::shared_ptr<Exchange>> underway;
   Survey survey;
   std::vector<Question> questions;
+  std::string diverged_at;  // a node's name
 
   proto::ToRank AnswerTo(const Question& question, proto::Whereabouts::State state,
                          const std::string& place) const {
@@ -100,6 +101,7 @@ class Group::Run final : public CollectiveRun, public Rendezvous {
   void End(const absl::Status& outcome) override {
     if (!std::exchange(has_ended_, true)) group_.EndRun(run_, outcome);
   }
+  std::string DivergedAt() const override { return group_.DivergedAt(*run_); }
 
   absl::Status Send(const TransferEdge& edge, Tag tag, Item item) override {
     return inner_.Send(edge, tag, std::move(item));
@@ -137,7 +139,7 @@ Group::Group(Host& host, const GroupSettings& settings)
                                   absl::string_view message) { OnMessage(from, message); }}),
       gone_(settings.members.size()) {}
 
-Group::~Group() { Leave(); }
+Group::~Group() { Leave(""); }
 
 int Group::RankOf(uint64_t incarnation) const {
   for (size_t rank = 0; rank < settings_.members.size(); ++rank) {
@@ -189,6 +191,14 @@ absl::Status Group::GoneError(int rank) const {
   const std::string& why = gone_[static_cast<size_t>(rank)];
   return absl::UnavailableError(
       absl::StrCat(NameOf(rank), " is gone", why.empty() ? "" : ": ", why));
+}
+
+std::string Group::Lost() const {
+  const std::lock_guard lock(mutex_);
+  for (int rank = 0; rank < size(); ++rank) {
+    if (!gone_[static_cast<size_t>(rank)].empty()) return std::string(GoneError(rank).message());
+  }
+  return "";
 }
 
 absl::StatusOr<std::shared_ptr<const Routes>> Group::CurrentRoutes() {
@@ -409,8 +419,8 @@ void Group::EndDrained() {
   for (const RunPtr& run : ended) mesh_.End(run->number);
 }
 
-void Group::Leave() {
-  const absl::Status why = absl::CancelledError("this process leaves its group");
+void Group::Leave(const std::string& why) {
+  const absl::Status left = absl::CancelledError("this process leaves its group");
   std::vector<std::shared_ptr<Exchange>> underway;
   {
     std::unique_lock lock(mutex_);
@@ -420,7 +430,7 @@ void Group::Leave() {
     }
     changed_.notify_all();
   }
-  for (const auto& exchange : underway) exchange->Fail(why);
+  for (const auto& exchange : underway) exchange->Fail(left);
   mesh_.Wake();
   {
     std::unique_lock lock(mutex_);
@@ -441,6 +451,7 @@ void Group::Leave() {
     }
     proto::ToRank message;
     message.set_leaves(true);
+    message.set_why(why.substr(0, kMostText));
     for (int rank = 0; tells && rank < size(); ++rank) {
       if (rank != settings_.rank) Tell(rank, message);
     }
@@ -545,19 +556,19 @@ void Group::OnMessage(const Peer& from, absl::string_view bytes) {
     case proto::ToRank::kWhereabouts:
       return OnWhereabouts(rank, message.whereabouts());
     case proto::ToRank::kLeaves:
-      return OnLeave(rank);
+      return OnLeave(rank, message.why());
     case proto::ToRank::WHAT_NOT_SET:
       return;
   }
 }
 
 // What it owed has come before.
-void Group::OnLeave(int rank) {
+void Group::OnLeave(int rank, const std::string& why) {
   const PeerPtr peer = mesh_.Find(settings_.members[static_cast<size_t>(rank)].incarnation);
   if (peer != nullptr) peer->leaves.store(true, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
-    gone_[static_cast<size_t>(rank)] = "its program has ended";
+    gone_[static_cast<size_t>(rank)] = why.empty() ? "its program has ended" : why;
   }
   EndForlorn();
 }
@@ -648,14 +659,29 @@ void Group::OnProgress(const RunPtr& run, const RunProgress& progress) {
   if (others != nullptr) others->Answer(progress);
 }
 
+void Group::Diverge(RunState& run, Exchange& exchange, const std::string& how) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (run.diverged_at.empty()) run.diverged_at = exchange.node();
+  }
+  exchange.Fail(absl::FailedPreconditionError(absl::StrCat("the ranks have diverged", how)));
+}
+
+std::string Group::DivergedAt(const RunState& run) const {
+  const std::lock_guard lock(mutex_);
+  return run.diverged_at;
+}
+
 void Group::OnWhereabouts(int from, const proto::Whereabouts& answer) {
   std::vector<std::shared_ptr<Exchange>> failed;
   std::vector<std::string> places;
+  RunPtr of;
   {
     const std::lock_guard lock(mutex_);
     const auto it = runs_.find(answer.run());
     if (it == runs_.end()) return;
-    RunState& run = *it->second;
+    of = it->second;
+    RunState& run = *of;
     const bool is_unasked = answer.number() == 0 && answer.state() == proto::Whereabouts::ENDED;
     if (!is_unasked && !run.survey.Note(from, answer, host_.clock().NowNanos())) return;
     const bool is_stalled = run.survey.stalled_nanos() >= settings_.failure_nanos / 2;
@@ -670,15 +696,15 @@ void Group::OnWhereabouts(int from, const proto::Whereabouts& answer) {
   const absl::Status outcome = FromProto(answer.outcome());
   for (const auto& exchange : failed) {
     if (!places.empty()) {
-      exchange->Fail(absl::FailedPreconditionError(absl::StrCat(
-          "the ranks have diverged, and wait for each other: ", absl::StrJoin(places, "; "))));
+      Diverge(*of, *exchange,
+              absl::StrCat(", and wait for each other: ", absl::StrJoin(places, "; ")));
     } else if (!outcome.ok()) {
       exchange->Fail(absl::AbortedError(
           absl::StrCat(NameOf(from), " has given up this run: ", outcome.message())));
     } else if (absl::c_linear_search(exchange->Missing(), from)) {
-      exchange->Fail(absl::FailedPreconditionError(
-          absl::StrCat("the ranks have diverged: ", NameOf(from),
-                       " has ended this run without coming to ", exchange->Place())));
+      Diverge(*of, *exchange,
+              absl::StrCat(": ", NameOf(from), " has ended this run without coming to ",
+                           exchange->Place()));
     }
   }
 }

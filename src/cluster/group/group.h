@@ -36,6 +36,7 @@ struct GroupMember {
 
 struct GroupSettings {
   int rank = 0;
+  uint64_t epoch = 1;
   std::vector<GroupMember> members;  // by rank
   std::string secret;                // of the channels
   Transport transport = Transport::kAuto;
@@ -61,11 +62,13 @@ class Group final : public CollectiveGroup {
   // What moves values while runs compute. To be called once at most, and its result run on a thread
   // of its own; it ends with Leave.
   std::function<void()> Mover();
-  // All that runs fails, and nothing begins any more. The destructor does so first.
-  void Leave();
 
   int rank() const override { return settings_.rank; }
   int size() const override { return static_cast<int>(settings_.members.size()); }
+  uint64_t epoch() const override { return settings_.epoch; }
+  std::string Lost() const override;
+  // The destructor does so, too.
+  void Leave(const std::string& why) override;
   absl::StatusOr<std::unique_ptr<CollectiveRun>> Begin(RunEnv& env, ProgressProbe* others) override;
   void Start(KernelContext& ctx, Collective collective, Done done) override;
 
@@ -87,8 +90,10 @@ class Group final : public CollectiveGroup {
   void AnswerOverdue();
   void OnMessage(const Peer& from, absl::string_view message);
   void OnInquiry(int from, const proto::Inquiry& inquiry);
+  void Diverge(RunState& run, Exchange& exchange, const std::string& how);
+  std::string DivergedAt(const RunState& run) const;
   void OnWhereabouts(int from, const proto::Whereabouts& answer);
-  void OnLeave(int rank);
+  void OnLeave(int rank, const std::string& why);
   void EndForlorn();
   void OnProgress(const RunPtr& run, const RunProgress& progress);
   void Tell(int rank, const proto::ToRank& message);

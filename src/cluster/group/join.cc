@@ -23,6 +23,7 @@
 #include "cluster/gate/gate.h"
 #include "cluster/gate/knock.h"
 #include "cluster/group/group.h"
+#include "cluster/group/seats.h"
 #include "cluster/messages.h"
 #include "cluster/proto/group.pb.h"
 #include "cluster/serve.h"
@@ -136,8 +137,7 @@ class Callers {
 };
 
 // What is wrong with one who wants to join.
-absl::Status CheckEnlisted(const proto::Enlist& enlist, const JoinOptions& options,
-                           const proto::Roster& roster) {
+absl::Status CheckEnlisted(const proto::Enlist& enlist, const JoinOptions& options) {
   if (enlist.version() != kControlVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("the coordinator speaks version ", kControlVersion, " and not ",
@@ -153,21 +153,33 @@ absl::Status CheckEnlisted(const proto::Enlist& enlist, const JoinOptions& optio
         absl::StrCat("rank ", enlist.rank(), " belongs to another launch (\"", enlist.launch(),
                      "\") than the coordinator (\"", options.launch, "\")"));
   }
-  if (roster.members(enlist.rank()).incarnation() != 0) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("two processes are rank ", enlist.rank(), ": each has one of its own"));
-  }
   return absl::OkStatus();
 }
 
-// Waits for all ranks, and tells each of all.
+void Tell(const Fd& caller, const absl::Status& why, int64_t deadline) {
+  proto::Roster roster;
+  ToProto(why, roster.mutable_status());
+  WriteMessage(caller, roster, deadline).IgnoreError();
+}
+
+// Reads what a caller says, and gives it its seat.
+absl::Status Admit(Fd caller, const JoinOptions& options, int64_t deadline, Seats& seats) {
+  const int64_t soon = std::min(deadline, SystemClock().NowNanos() + 5'000 * kNanosPerMs);
+  const auto enlist = ReadMessage<proto::Enlist>(caller, soon);
+  if (!enlist.ok()) return absl::OkStatus();
+  if (const absl::Status wrong = CheckEnlisted(*enlist, options); !wrong.ok()) {
+    Tell(caller, wrong, soon);
+    return absl::OkStatus();
+  }
+  for (const Seats::Refused& refused : seats.Take(std::move(caller), *enlist))
+    Tell(refused.caller, refused.why, soon);
+  return seats.CheckCoordinator();
+}
+
+// Waits for all ranks, and tells each of all. `epoch` becomes the group's once anybody is told.
 absl::StatusOr<proto::Roster> Coordinate(const JoinOptions& options,
                                          const proto::Join::Member& self, const std::string& token,
-                                         int64_t deadline) {
-  proto::Roster roster;
-  for (int rank = 0; rank < options.size; ++rank) roster.add_members();
-  *roster.mutable_members(0) = self;
-  roster.set_secret(DrawToken());
+                                         int64_t deadline, uint64_t& epoch) {
   GYRE_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(options.coordinator));
   const auto callers = std::make_shared<Callers>();
   GateOptions gate_options;
@@ -175,41 +187,32 @@ absl::StatusOr<proto::Roster> Coordinate(const JoinOptions& options,
   GYRE_ASSIGN_OR_RETURN(const std::unique_ptr<Gate> gate,
                         Gate::Open(address, std::move(gate_options),
                                    [callers](Fd caller) { callers->Add(std::move(caller)); }));
-  std::vector<Fd> ranks(static_cast<size_t>(options.size));
-  int missing = options.size - 1;
-  while (missing > 0) {
+  Seats seats(options.size, self, epoch);
+  std::vector<int> missing = seats.Missing();
+  while (!missing.empty() && SystemClock().NowNanos() < deadline) {
     Attention::Attend();
-    if (SystemClock().NowNanos() >= deadline) break;
-    const Fd caller = callers->Next();
-    if (!caller) continue;
-    const int64_t soon = std::min(deadline, SystemClock().NowNanos() + 5'000 * kNanosPerMs);
-    const auto enlist = ReadMessage<proto::Enlist>(caller, soon);
-    if (!enlist.ok()) continue;
-    if (absl::Status wrong = CheckEnlisted(*enlist, options, roster); !wrong.ok()) {
-      proto::Roster refusal;
-      ToProto(wrong, refusal.mutable_status());
-      WriteMessage(caller, refusal, soon).IgnoreError();
-      continue;
-    }
-    *roster.mutable_members(enlist->rank()) = enlist->self();
-    ranks[static_cast<size_t>(enlist->rank())] = std::move(const_cast<Fd&>(caller));
-    --missing;
+    Fd caller = callers->Next();
+    if (caller) GYRE_RETURN_IF_ERROR(Admit(std::move(caller), options, deadline, seats));
+    seats.FreeDead();
+    missing = seats.Missing();
   }
-  if (missing > 0) {
+  if (!missing.empty()) {
     std::vector<std::string> names;
-    for (int rank = 1; rank < options.size; ++rank) {
-      if (!ranks[static_cast<size_t>(rank)]) names.push_back(absl::StrCat("rank ", rank));
-    }
+    for (const int rank : missing) names.push_back(absl::StrCat("rank ", rank));
     const absl::Status late = absl::DeadlineExceededError(absl::StrCat(
         "within ", options.join_timeout_ms, " ms there was no ", absl::StrJoin(names, ", ")));
-    ToProto(late, roster.mutable_status());
-    for (const Fd& rank : ranks) {
-      if (rank) WriteMessage(rank, roster, deadline + 1'000 * kNanosPerMs).IgnoreError();
+    for (int rank = 1; rank < options.size; ++rank) {
+      if (seats.caller(rank)) Tell(seats.caller(rank), late, deadline + 1'000 * kNanosPerMs);
     }
     return late;
   }
+  epoch = seats.epoch() + 1;
+  proto::Roster roster;
+  for (int rank = 0; rank < options.size; ++rank) *roster.add_members() = seats.member(rank);
+  roster.set_secret(DrawToken());
+  roster.set_epoch(epoch);
   for (int rank = 1; rank < options.size; ++rank) {
-    const absl::Status told = WriteMessage(ranks[static_cast<size_t>(rank)], roster, deadline);
+    const absl::Status told = WriteMessage(seats.caller(rank), roster, deadline);
     if (!told.ok()) return Annotate(told, absl::StrCat("rank ", rank));
   }
   return roster;
@@ -261,17 +264,44 @@ proto::Join::Member MemberOf(uint64_t incarnation, const ChannelAddress& address
 
 // ---- A rank as a process
 
+// Whether another attempt may end otherwise: some rank was lost on the way, or was not there yet.
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsAlreadyExists(status);
+}
+
 class Rank {
  public:
-  ~Rank() {
-    if (group_ != nullptr) group_->Leave();
-    if (mover_.joinable()) mover_.join();
-    ticks_.reset();
-    group_.reset();
-  }
+  ~Rank() { End(); }
 
   absl::Status Join(const JoinOptions& options) {
     const int64_t deadline = SystemClock().NowNanos() + options.join_timeout_ms * kNanosPerMs;
+    epoch_ = options.epoch;
+    while (true) {
+      absl::Status status = JoinBefore(deadline, options);
+      if (status.ok() || !options.tries_again || !MayPass(status) ||
+          SystemClock().NowNanos() >= deadline)
+        return status;
+      if (group_ != nullptr) group_->Leave(std::string(status.message()));
+      End();
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kCallAgainNanos));
+      Attention::Attend();
+    }
+  }
+  Group* group() { return group_.get(); }
+  // Of the last group that this process was told of.
+  uint64_t epoch() const { return epoch_; }
+
+ private:
+  void End() {
+    if (group_ != nullptr) group_->Leave("");
+    if (mover_.joinable()) mover_.join();
+    ticks_.reset();
+    group_.reset();
+    host_.reset();
+  }
+
+  absl::Status JoinBefore(int64_t deadline, const JoinOptions& options) {
     GYRE_ASSIGN_OR_RETURN(const HostPort coordinator, ParseHostPort(options.coordinator));
     const std::string token = options.token.empty() ? std::string(kOpenToken) : options.token;
     GroupSettings settings;
@@ -283,27 +313,13 @@ class Rank {
     if (options.rank == 0) {
       GYRE_ASSIGN_OR_RETURN(host_, MachineHost(coordinator.host));
       GYRE_ASSIGN_OR_RETURN(
-          roster,
-          Coordinate(options, MemberOf(incarnation, host_->channel_address()), token, deadline));
+          roster, Coordinate(options, MemberOf(incarnation, host_->channel_address()), token,
+                             deadline, epoch_));
     } else {
-      GYRE_ASSIGN_OR_RETURN(const Fd socket, Call(options, token, deadline));
-      GYRE_ASSIGN_OR_RETURN(const std::string own_host, OwnHost(socket));
-      GYRE_ASSIGN_OR_RETURN(host_, MachineHost(own_host));
-      proto::Enlist enlist;
-      enlist.set_version(kControlVersion);
-      enlist.set_rank(options.rank);
-      enlist.set_size(options.size);
-      enlist.set_launch(options.launch);
-      *enlist.mutable_self() = MemberOf(incarnation, host_->channel_address());
-      GYRE_RETURN_IF_ERROR(WriteMessage(socket, enlist, deadline));
-      // A moment longer than the coordinator waits, which says who is missing.
-      auto answer = ReadMessage<proto::Roster>(socket, deadline + 2'000 * kNanosPerMs);
-      if (!answer.ok()) return Annotate(answer.status(), "the coordinator is gone");
-      roster = *std::move(answer);
-      GYRE_RETURN_IF_ERROR(FromProto(roster.status()));
-      if (roster.members_size() != options.size)
-        return absl::DataLossError("the coordinator tells of another number of ranks");
+      GYRE_ASSIGN_OR_RETURN(roster, Enlist(options, incarnation, token, deadline));
+      epoch_ = roster.epoch();
     }
+    settings.epoch = roster.epoch();
     settings.secret = roster.secret();
     int near = 0;
     for (const proto::Join::Member& member : roster.members()) {
@@ -317,13 +333,37 @@ class Rank {
     group_ = std::make_unique<Group>(*host_, settings);
     ticks_ = host_->Every(kTickNanos, [this] { group_->Tick(); });
     mover_ = StartThread(group_->Mover());
-    const int64_t latest = std::max(deadline, SystemClock().NowNanos() + settings.failure_nanos);
+    // All have just been there: who is lost now is waited for in the next attempt.
+    const int64_t soon = SystemClock().NowNanos() + settings.failure_nanos;
+    const int64_t latest = options.tries_again ? soon : std::max(deadline, soon);
     GYRE_RETURN_IF_ERROR(group_->Connect(latest));
     return group_->Meet(latest);
   }
-  Group* group() { return group_.get(); }
 
- private:
+  // What the coordinator says once all are there.
+  absl::StatusOr<proto::Roster> Enlist(const JoinOptions& options, uint64_t incarnation,
+                                       const std::string& token, int64_t deadline) {
+    GYRE_ASSIGN_OR_RETURN(const Fd socket, Call(options, token, deadline));
+    GYRE_ASSIGN_OR_RETURN(const std::string own_host, OwnHost(socket));
+    GYRE_ASSIGN_OR_RETURN(host_, MachineHost(own_host));
+    proto::Enlist enlist;
+    enlist.set_version(kControlVersion);
+    enlist.set_rank(options.rank);
+    enlist.set_size(options.size);
+    enlist.set_launch(options.launch);
+    enlist.set_epoch(epoch_);
+    *enlist.mutable_self() = MemberOf(incarnation, host_->channel_address());
+    GYRE_RETURN_IF_ERROR(WriteMessage(socket, enlist, deadline));
+    // A moment longer than the coordinator waits, which says who is missing.
+    auto roster = ReadMessage<proto::Roster>(socket, deadline + 2'000 * kNanosPerMs);
+    if (!roster.ok()) return Annotate(roster.status(), "the coordinator is gone");
+    GYRE_RETURN_IF_ERROR(FromProto(roster->status()));
+    if (roster->members_size() != options.size)
+      return absl::DataLossError("the coordinator tells of another number of ranks");
+    return roster;
+  }
+
+  uint64_t epoch_ = 0;  // of the last group that this process was in
   std::unique_ptr<Host> host_;
   std::unique_ptr<Group> group_;
   std::shared_ptr<void> ticks_;
@@ -365,10 +405,14 @@ absl::Status Check(const JoinOptions& options) {
 
 namespace gyre {
 
-absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const cluster::JoinOptions& options) {
+absl::StatusOr<std::shared_ptr<CollectiveGroup>> JoinGroup(const cluster::JoinOptions& options,
+                                                           uint64_t* told) {
+  *told = options.epoch;
   GYRE_RETURN_IF_ERROR(cluster::Check(options));
   const auto rank = std::make_shared<cluster::Rank>();
-  GYRE_RETURN_IF_ERROR(rank->Join(options));
+  const absl::Status joined = rank->Join(options);
+  *told = rank->epoch();
+  GYRE_RETURN_IF_ERROR(joined);
   return std::shared_ptr<CollectiveGroup>(rank, rank->group());
 }
 

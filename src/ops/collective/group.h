@@ -65,6 +65,8 @@ class CollectiveRun {
   // For the run's engine: asks it where it is, for the other ranks, and for `others` of Begin.
   virtual ProgressProbe* probe() = 0;
   virtual void End(const absl::Status& outcome) = 0;
+  // The node whose collective the ranks did not all come to; "": nothing of that kind has happened.
+  virtual std::string DivergedAt() const = 0;
 };
 
 // Thread-safe.
@@ -73,6 +75,13 @@ class GYRE_EXPORT CollectiveGroup {
   virtual ~CollectiveGroup() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  // Ranks that come together again, after one was lost, are a group of a higher epoch.
+  virtual uint64_t epoch() const = 0;
+  // Which rank is gone, and why; "" while all are there.
+  virtual std::string Lost() const = 0;
+  // All that runs fails, and nothing begins any more. The others are told why; "": this process's
+  // program has ended, as the end of a group says by itself.
+  virtual void Leave(const std::string& why) = 0;
   // A run of a program that holds collectives begins. `env`, and `others`, whose questions the
   // run's probe answers, too (null: nobody asks), must outlive it. UNAVAILABLE if a rank is gone.
   virtual absl::StatusOr<std::unique_ptr<CollectiveRun>> Begin(RunEnv& env,

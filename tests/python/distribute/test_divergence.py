@@ -75,6 +75,8 @@ assert d.all_reduce(1.0).numpy() == 2  # and all goes on
             assert out.startswith("FailedPreconditionError @ the ranks have diverged: rank ")
             assert f"rank {1 - taken} (" in out and "has ended this run without coming to" in out
             assert "in iteration 3 of the body (function for_body) of While node for" in out
+            assert "as predicate or (StatelessIf) of If node cond decides, written at" in out
+            assert "as predicate Less (Less) of While node for decides, written at" in out
 
 
 def test_another_branch_that_holds_another():
@@ -99,6 +101,7 @@ tell(f, gyre.constant(7.0), gyre.constant(rank))
         assert "Error @ " in out and "diverged" in out
         for text in ("rank 0 (", "rank 1 (", "one", "other", "iteration 3"):
             assert text in out
+        assert "as predicate and (StatelessIf) of If node cond decides" in out
 
 
 def test_another_trip_count():
@@ -117,6 +120,7 @@ time.sleep(1)  # who has ended is not gone yet
     )
     assert outs[:2] == ["nothing\n"] * 2
     assert "FailedPreconditionError" in outs[2] and "iteration 10" in outs[2]
+    assert "as predicate Less (Less) of While node for decides" in outs[2]
 
 
 def test_an_error_of_one_rank_ends_the_run_of_all():

@@ -41,6 +41,11 @@ _NAMES = {short: name for name, short in _TYPES.items()}
 _METADATA, _CHECKSUMS = "__metadata__", "gyre.crc32"
 
 
+def can_hold(dtype: str) -> bool:
+    """Whether files can hold values of a dtype."""
+    return dtype in _TYPES
+
+
 def write_arrays(file: str, arrays: dict, notes: dict[str, str]) -> None:
     """Writes {name: (name of the dtype, numpy array)}, and makes the folder if need be. notes: what
     else is in the metadata.
@@ -53,7 +58,7 @@ def write_arrays(file: str, arrays: dict, notes: dict[str, str]) -> None:
         kind = _TYPES.get(dtype)
         if kind is None:
             raise ValueError(f"{name!r} is of dtype {dtype}, which files cannot hold.")
-        data = array.tobytes()
+        data = _bytes_of(array)
         header[name] = {
             "dtype": kind,
             "shape": list(array.shape),
@@ -67,6 +72,13 @@ def write_arrays(file: str, arrays: dict, notes: dict[str, str]) -> None:
     text += b" " * (-len(text) % 8)
     make_folder(os.path.dirname(file))
     write_file(file, struct.pack("<Q", len(text)), text, *blocks)
+
+
+def _bytes_of(array):
+    """The elements of an array as a vector of bytes: a copy only where they do not lie in a row."""
+    import numpy
+
+    return numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8).data
 
 
 class SafetensorsFile:

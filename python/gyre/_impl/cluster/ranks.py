@@ -57,34 +57,64 @@ def init(
     where other machines could join; UnauthenticatedError for another one; FailedPreconditionError
     if it is a rank already.
     """
-    if _gyre.rank_and_size()[1] > 1:
-        raise FailedPreconditionError(None, None, "this process is a rank already")
-    if rank is not None and size is not None and coordinator is not None:
-        env = ClusterEnv("the program", rank, size, coordinator, "", 0, 1)
-    else:
-        given = {"rank": rank, "size": size, "coordinator": coordinator}
-        env = dataclasses.replace(detect(), **{k: v for k, v in given.items() if v is not None})
-    if env.size > 1:
-        _gyre.join_group(
-            env.rank,
-            env.size,
-            env.coordinator,
-            token=os.environ.get(TOKEN_VARIABLE, "") if token is None else token,
-            launch=env.incarnation,
-            transport=transport,
-            join_timeout_ms=round(join_timeout * 1e3),
-            failure_timeout_ms=round(failure_timeout * 1e3),
-            spin_us=-1 if spin is None else round(spin * 1e6),
-        )
-        atexit.register(leave)
+    env = env_of(rank, size, coordinator)
+    join(
+        env,
+        token=token,
+        transport=transport,
+        join_timeout=join_timeout,
+        failure_timeout=failure_timeout,
+        spin=spin,
+    )
     return env
 
 
-def leave() -> None:
-    """Ends what init() began: the others see this rank go. What they still take of what it has sent
-    is waited for."""
+def env_of(rank: int | None, size: int | None, coordinator: str | None) -> ClusterEnv:
+    """What detect() says, but for what is given."""
+    if rank is not None and size is not None and coordinator is not None:
+        return ClusterEnv("the program", rank, size, coordinator, "", 0, 1)
+    given = {"rank": rank, "size": size, "coordinator": coordinator}
+    return dataclasses.replace(detect(), **{k: v for k, v in given.items() if v is not None})
+
+
+def join(
+    env: ClusterEnv,
+    *,
+    token: str | None = None,
+    transport: str = "auto",
+    join_timeout: float = 300.0,
+    failure_timeout: float = 5.0,
+    spin: float | None = None,
+    epoch: int = 0,
+    tries_again: bool = False,
+) -> None:
+    """Becomes a rank, as init() does. epoch: of the group that this process was in before.
+    tries_again: ranks that are lost on the way are waited for."""
+    if _gyre.rank_and_size()[1] > 1:
+        raise FailedPreconditionError(None, None, "this process is a rank already")
+    if env.size <= 1:
+        return
+    _gyre.join_group(
+        env.rank,
+        env.size,
+        env.coordinator,
+        token=os.environ.get(TOKEN_VARIABLE, "") if token is None else token,
+        launch=env.incarnation,
+        transport=transport,
+        join_timeout_ms=round(join_timeout * 1e3),
+        failure_timeout_ms=round(failure_timeout * 1e3),
+        spin_us=-1 if spin is None else round(spin * 1e6),
+        epoch=epoch,
+        tries_again=tries_again,
+    )
+    atexit.register(leave)
+
+
+def leave(why: str = "") -> None:
+    """Ends what init() began: the others see this rank go, and hear why. What they still take of
+    what it has sent is waited for."""
     atexit.unregister(leave)
-    _gyre.leave_group()
+    _gyre.leave_group(why)
 
 
 def rank() -> int:

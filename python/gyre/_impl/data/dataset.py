@@ -94,6 +94,8 @@ class Dataset(Source):
         if source.blocks:
             self.pull_block = source.pull_block
         self._steps = None
+        # Ranks have the same elements, each its own rows of them.
+        self._is_parted = False
 
     def _gyre_loop_state(self) -> Carried:
         """What a loop of a graph over it carries."""

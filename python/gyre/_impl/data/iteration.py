@@ -15,6 +15,7 @@ from gyre._impl.locks import lock, reentrant_lock
 from gyre._impl.variable import Variable
 
 _lock = lock()
+_INT64 = _gyre.as_dtype("int64")
 
 
 class _Steps:
@@ -51,13 +52,14 @@ class Iterator:
     In a graph, get_next() is a step of the program: each run of it takes the next element, and
     past the end it fails with OutOfRangeError. The place is kept in variables then."""
 
-    _has_state = True  # that checkpoints cannot hold
+    _has_state = True  # which is no variable's: gyre.distribute.Checkpoint saves it
 
     def __init__(self, dataset):
         self._dataset, self._steps = dataset, steps_of(dataset)
         with _gyre.init_scope():
             self._state = self._steps.begin()
-        self._kept: Any = None  # variables, once a graph takes part
+        self._taken = 0  # elements
+        self._kept: Any = None  # place() as variables, once a graph takes part
         self._lock = reentrant_lock()
 
     @property
@@ -83,7 +85,9 @@ class Iterator:
         def take(_orders):
             with self._lock:
                 more, element, self._state = self._steps.next(self._state)
-            return bool(more), element
+                more = bool(more)
+                self._taken += more
+            return more, element
 
         more, element = _gyre.run_once("next", take)
         if not more:
@@ -105,6 +109,30 @@ class Iterator:
             "there are no optionals of elements: iterate with a for statement"
         )
 
+    @property
+    def is_parted(self) -> bool:
+        """Whether it is over rows of elements that are the same on all ranks."""
+        return self._dataset._is_parted
+
+    def place(self) -> list:
+        """Where it is, as tensors: first how many elements have been taken, then what its dataset
+        needs to go on."""
+        with self._lock, _gyre.init_scope():
+            if self._kept is not None:
+                return [variable.read_value() for variable in self._kept]
+            state = nest.flatten(self._state, expand_composites=True)
+            return [_gyre.convert(self._taken, _INT64), *state]
+
+    def go_to(self, place: list) -> None:
+        """Goes on from a place of an iterator over the same dataset."""
+        with self._lock, _gyre.init_scope():
+            if self._kept is None:
+                self._taken = int(place[0])
+                self._state = nest.pack_sequence_as(self._state, place[1:], True)
+                return
+            for variable, value in zip(self._kept, place, strict=True):
+                variable.assign(value)
+
     def _shared(self):
         """The next element, where graphs may take elements, too."""
         if self._kept is None:
@@ -125,15 +153,16 @@ class Iterator:
                     name="iterator",
                     shape=None if leaf._dims is None else [None] * len(leaf._dims),
                 )
-                for leaf in nest.flatten(self._state, expand_composites=True)
+                for leaf in self.place()
             ]
         state = self._state
 
         def step():
-            now = nest.pack_sequence_as(state, [v.read_value() for v in self._kept], True)
+            taken, *leaves = [v.read_value() for v in self._kept]
+            now = nest.pack_sequence_as(state, leaves, True)
             more, element, after = self._steps.next(now)
             cond(more, lambda: (), end_of_sequence)
-            leaves = nest.flatten(after, expand_composites=True)
+            leaves = [taken + 1, *nest.flatten(after, expand_composites=True)]
             written = [v.assign(leaf) for v, leaf in zip(self._kept, leaves, strict=True)]
             with control_dependencies([v.read_value() for v in written]):
                 return nest.map_structure(

@@ -141,44 +141,58 @@ class Range(Source):
 
 
 class Generator(Lookahead):
-    """What a Python generator yields: one new generator each time that the dataset is run over."""
+    """What a Python generator yields: one new generator each time that the dataset is run over.
+
+    The state is (the number of the run, how many elements it has taken; -1: it is over). A place
+    that no generator here is at (that of another process, from a checkpoint) is found by going
+    through a new one."""
 
     def __init__(self, make, spec):
-        self._make, self._running, self._numbers = make, {}, itertools.count()
+        self._make, self._numbers = make, itertools.count()
+        self._running: dict[int, tuple[int, Any]] = {}  # by number: what is taken, the generator
         super().__init__(spec, UNKNOWN)
 
     def first(self):
         def begin():
-            number = next(self._numbers)
-            self._running[number] = iter(self._make())
-            return number
+            number = next(n for n in self._numbers if n not in self._running)
+            self._running[number] = (0, iter(self._make()))
+            return int64([number, 0])
 
-        return py_function(begin, [], INT64)
+        return call("EnsureShape", py_function(begin, [], INT64), shape=[2])
+
+    def _at(self, number: int, taken: int):
+        at, running = self._running.get(number, (-1, None))
+        if at == taken:
+            return running
+        running = iter(self._make())
+        return itertools.islice(running, taken, None)
 
     def search(self, state):
         leaves = nest.flatten(self.element_spec, expand_composites=True)
 
-        def step(number):
-            number = int(number)
-            try:
-                value = next(self._running[number])
-            except StopIteration:
-                del self._running[number]
-            except KeyError:  # over before
-                pass
-            else:
-                return [True, *_leaves(self.element_spec, value)]
-            return [False, *nest.flatten(elements.zeros(self.element_spec), expand_composites=True)]
+        def step(place):
+            number, taken = (int(part) for part in place)
+            if taken >= 0:
+                running = self._at(number, taken)
+                try:
+                    value = next(running)
+                except StopIteration:
+                    self._running.pop(number, None)
+                else:
+                    self._running[number] = (taken + 1, running)
+                    return [True, int64([number, taken + 1]), *_leaves(self.element_spec, value)]
+            rest = nest.flatten(elements.zeros(self.element_spec), expand_composites=True)
+            return [False, int64([number, -1]), *rest]
 
-        more, *found = py_function(
-            step, [state], [_gyre.as_dtype("bool"), *(leaf.dtype for leaf in leaves)]
+        more, place, *found = py_function(
+            step, [state], [_gyre.as_dtype("bool"), INT64, *(leaf.dtype for leaf in leaves)]
         )
         more = call("EnsureShape", more, shape=[])
         element = nest.pack_sequence_as(self.element_spec, found, expand_composites=True)
         # Nothing is asked of what stands for an element after the last.
         return (
             more,
-            state,
+            call("EnsureShape", place, shape=[2]),
             cond(
                 more,
                 lambda: elements.refined(element, self.element_spec),

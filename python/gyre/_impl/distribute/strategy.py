@@ -213,7 +213,9 @@ class Strategy:
             grouped = parts[0] if here == 1 else _grouped(parts)
             return grouped if len(batch) > 1 else grouped[0]
 
-        return dataset.map(part)
+        parted = dataset.map(part)
+        parted._is_parted = self._spans_ranks
+        return parted
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[..., Any], options=None

@@ -27,6 +27,8 @@ _STRATEGIES = (
 NAMES = {
     **{f"distribute.{name}": f"{_D}collectives:{name}" for name in _COLLECTIVES},
     **{f"distribute.{name}": f"{_D}strategy:{name}" for name in _STRATEGIES},
+    "distribute.Checkpoint": f"{_D}checkpoint:Checkpoint",
+    "distribute.run": f"{_D}recovery:run",
     "distribute.DistributedValues": f"{_D}strategy:PerReplica",
     "distribute.experimental.MultiWorkerMirroredStrategy": (
         f"{_D}strategy:MultiWorkerMirroredStrategy"

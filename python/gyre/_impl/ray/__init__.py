@@ -1,0 +1,1 @@
+"""gyre.ray: ranks and workers that Ray runs."""
