@@ -33,6 +33,7 @@ function(gyre_codegen)
     orcjit native nvptx passes bitreader bitwriter irreader linker)
   add_executable(gyre_pack_scalars ${CMAKE_SOURCE_DIR}/src/compiled/llvm/pack/main.cc)
   gyre_scalar_bitcode(bitcode)
+  gyre_gpu_bitcode(gpu_bitcode)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/compiled/llvm/*.cc)
   add_library(gyre_codegen MODULE ${sources})
   set_target_properties(gyre_codegen PROPERTIES PREFIX "" SUFFIX ""
@@ -40,6 +41,8 @@ function(gyre_codegen)
     CXX_VISIBILITY_PRESET hidden)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiled/llvm/scalar_bitcode.cc PROPERTIES
     COMPILE_DEFINITIONS "GYRE_SCALAR_BITCODE=\"${bitcode}\"" OBJECT_DEPENDS ${bitcode})
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compiled/llvm/gpu_bitcode.cc PROPERTIES
+    COMPILE_DEFINITIONS "GYRE_GPU_BITCODE=\"${gpu_bitcode}\"" OBJECT_DEPENDS ${gpu_bitcode})
   foreach(target IN ITEMS gyre_pack_scalars gyre_codegen)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
     target_include_directories(${target} SYSTEM PRIVATE ${include})
@@ -50,6 +53,22 @@ function(gyre_codegen)
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free)
   set_target_properties(gyre_codegen PROPERTIES LINK_DEPENDS ${exports})
   install(TARGETS gyre_codegen LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# Sets `result` to the file with the code for GPUs (src/compiled/gpu): compiled by the same clang,
+# without any library, and with floating-point numbers as they are written.
+function(gyre_gpu_bitcode result)
+  set(source ${CMAKE_SOURCE_DIR}/src/compiled/gpu/main.cc)
+  set(bitcode ${CMAKE_BINARY_DIR}/scalars/gpu/main.bc)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/scalars/gpu)
+  add_custom_command(OUTPUT ${bitcode}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${GYRE_LLVM_CLANG} --target=nvptx64-nvidia-cuda
+            -Xclang -target-cpu -Xclang sm_60 -Xclang -target-feature -Xclang +ptx60
+            -std=c++20 -O2 -ffp-contract=off -ffreestanding -fno-builtin -fno-exceptions -nostdinc++
+            -I${CMAKE_SOURCE_DIR}/src -MD -MF ${bitcode}.d -emit-llvm -c ${source} -o ${bitcode}
+    DEPENDS ${source} DEPFILE ${bitcode}.d
+    COMMENT "Compiling the code for GPUs to bitcode" VERBATIM)
+  set(${result} ${bitcode} PARENT_SCOPE)
 endfunction()
 
 # Sets `result` to the file with the functions of all files that include one of the headers which say

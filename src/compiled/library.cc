@@ -10,7 +10,7 @@
 #include "base/shipped_library.h"
 #include "base/status.h"
 #include "base/work.h"
-#include "devices/cuda/elementwise.h"
+#include "devices/cuda/code.h"
 
 namespace gyre::compiled {
 namespace {
@@ -37,7 +37,9 @@ absl::StatusOr<const CompilerLibrary*> LoadedCompiler() {
 }
 
 // GPUs' kernels come from here, wherever a program is placed.
-const bool gives_ptx = (cuda::UsePtxMaker(&ScalarPtx), true);
+const bool gives_ptx =
+    (cuda::UsePtxMaker({.of_code = &ScalarPtx, .of_function = &ScalarPtx, .kernel = &GpuKernelPtx}),
+     true);
 
 bool MustStop() noexcept {
   try {
@@ -82,20 +84,43 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
   return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
 }
 
-absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
-                                      size_t output_bytes) {
+namespace {
+
+absl::StatusOr<std::string> MakeScalarPtx(PtxRequest request, absl::Span<const size_t> input_bytes,
+                                          size_t output_bytes) {
   GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
   std::string text;
-  PtxRequest request = {.code = &code,
-                        .num_inputs = static_cast<uint32_t>(input_bytes.size()),
-                        .output_bytes = static_cast<uint32_t>(output_bytes),
-                        .take = &TakeText,
-                        .to = &text};
+  request.num_inputs = static_cast<uint32_t>(input_bytes.size());
+  request.output_bytes = static_cast<uint32_t>(output_bytes);
+  request.take = &TakeText;
+  request.to = &text;
   if (input_bytes.size() > std::size(request.input_bytes))
     return absl::UnimplementedError("it has more than three inputs");
   std::copy(input_bytes.begin(), input_bytes.end(), request.input_bytes);
   KeptError error;
   if (library->ptx(request, &error)) return text;
+  GYRE_RETURN_IF_ERROR(error.WhyUnfinished());
+  return absl::UnimplementedError(error.why);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
+                                      size_t output_bytes) {
+  return MakeScalarPtx({.code = &code}, input_bytes, output_bytes);
+}
+
+absl::StatusOr<std::string> ScalarPtx(const std::string& function,
+                                      absl::Span<const size_t> input_bytes, size_t output_bytes) {
+  return MakeScalarPtx({.function = function.c_str()}, input_bytes, output_bytes);
+}
+
+absl::StatusOr<std::string> GpuKernelPtx(const std::string& name) {
+  GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
+  std::string text;
+  KeptError error;
+  if (library->gpu_kernel({.name = name.c_str(), .take = &TakeText, .to = &text}, &error))
+    return text;
   GYRE_RETURN_IF_ERROR(error.WhyUnfinished());
   return absl::UnimplementedError(error.why);
 }

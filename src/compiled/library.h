@@ -17,10 +17,11 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 16;  // raised when the rest, region.h, ptx.h or object.h changes
+  uint32_t interface = 17;  // raised when the rest, region.h, ptx.h or object.h changes
   CompileFn compile = nullptr;
   PtxFn ptx = nullptr;
   ObjectFn object = nullptr;
+  GpuKernelFn gpu_kernel = nullptr;
 };
 
 // Loads the library, if need be, and compiles. FAILED_PRECONDITION, with what to install, where it
@@ -32,6 +33,14 @@ absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& re
 // it; otherwise as CompileRegion.
 absl::StatusOr<std::string> ScalarPtx(const ScalarCode& code, absl::Span<const size_t> input_bytes,
                                       size_t output_bytes);
+
+// The same of a function that is written for GPUs, by its name.
+absl::StatusOr<std::string> ScalarPtx(const std::string& function,
+                                      absl::Span<const size_t> input_bytes, size_t output_bytes);
+
+// A kernel that is written for GPUs (compiled/gpu), by its name, as PTX. UNIMPLEMENTED where there
+// is none; otherwise as CompileRegion.
+absl::StatusOr<std::string> GpuKernelPtx(const std::string& name);
 
 // The file that `request` asks for, whose `take` and `to` count for nothing. UNIMPLEMENTED, with
 // `refused` the instruction in the way, or else saying why; INVALID_ARGUMENT for a processor that

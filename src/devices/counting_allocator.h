@@ -19,18 +19,7 @@ class CountingAllocator : public Allocator {
       : Allocator(device), owner_(std::move(owner)), held_(limit) {}
 
   void* Allocate(size_t bytes) final {
-    const auto n = static_cast<int64_t>(bytes);
-    if (!held_.Charge(n)) {
-      NoteTrouble("");
-      return nullptr;
-    }
-    void* const block = AllocateBlock(bytes);
-    if (block == nullptr) {
-      held_.Release(n);
-    } else {
-      num_allocations_.fetch_add(1, std::memory_order_relaxed);
-    }
-    return block;
+    return Counted(bytes, [&] { return AllocateBlock(bytes); });
   }
   void Deallocate(void* data, size_t bytes) final {
     DeallocateBlock(data, bytes);
@@ -53,6 +42,22 @@ class CountingAllocator : public Allocator {
   }
 
  protected:
+  // What `allocate` gives, which is as AllocateBlock.
+  template <typename F>
+  void* Counted(size_t bytes, const F& allocate) {
+    const auto n = static_cast<int64_t>(bytes);
+    if (!held_.Charge(n)) {
+      NoteTrouble("");
+      return nullptr;
+    }
+    void* const block = allocate();
+    if (block == nullptr) {
+      held_.Release(n);
+    } else {
+      num_allocations_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return block;
+  }
   // Why AllocateBlock has just given nothing, for errors; "": there is no more than that.
   void NoteTrouble(absl::string_view why) {
     const std::lock_guard lock(mutex_);

@@ -93,11 +93,16 @@ class Device {
   std::string name() const { return absl::StrCat(type_, ":", id_); }
 
   virtual Allocator& allocator() = 0;
+  // For what kernels make: memory that the compute stream alone uses until it is given back.
+  virtual Allocator& kernel_allocator() { return allocator(); }
   // Of the host's memory, what the copier copies from and to best: values that come back from the
   // device lie there. It may outlive the device.
   virtual Allocator& host_allocator() { return HostAllocator(); }
   virtual MemoryStats memory() const = 0;
   bool is_discrete() { return allocator().device() != nullptr; }
+  // Whether this value, which the host has, stays there on a discrete device: its kernels look at
+  // such values on the host (dimensions, axes), and copy them where they need them themselves.
+  virtual bool TakesFromHost(const Tensor&) const { return false; }
 
   virtual Copier& copier() = 0;
   virtual Stream& stream(StreamUse use) = 0;

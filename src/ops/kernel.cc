@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "ops/device_memory.h"
 
 namespace gyre {
 namespace {
@@ -38,6 +39,10 @@ uint64_t ChildFrameId(Tag parent, absl::string_view name) {
 absl::StatusOr<Tensor> KernelContext::AllocateZeros(DType dtype, const Shape& shape) const {
   GYRE_ASSIGN_OR_RETURN(Tensor zeros, Allocate(dtype, shape));
   if (!IsTrivial(dtype)) return zeros;
+  if (zeros.device() != nullptr) {
+    GYRE_RETURN_IF_ERROR(TheDeviceMemory().clear(*this, zeros));
+    return zeros;
+  }
   constexpr size_t kPiece = size_t{1} << 22;  // about a millisecond, fresh pages included
   char* to = static_cast<char*>(zeros.mutable_raw_data());
   for (size_t begin = 0; begin < zeros.bytes(); begin += kPiece) {

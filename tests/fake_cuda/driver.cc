@@ -14,7 +14,9 @@
 
 #include "fake_cuda/faults.h"
 #include "fake_cuda/memory.h"
+#include "fake_cuda/ptx.h"
 #include "fake_cuda/streams.h"
+#include "fake_cuda/work.h"
 
 // NOLINTBEGIN(bugprone-easily-swappable-parameters)
 namespace fake_cuda {
@@ -89,7 +91,10 @@ std::atomic<uint32_t> num_streams{0};
 FakeStream& StreamOf(StreamHandle handle) { return *reinterpret_cast<FakeStream*>(handle); }
 FakeEvent& EventOf(EventHandle handle) { return *reinterpret_cast<FakeEvent*>(handle); }
 
-// A piece of work, as the GPU does it.
+}  // namespace
+
+Result Enter(const std::string& call) { return TheFaults().Enter(call); }
+
 void PutWork(StreamHandle stream, std::function<Result()> work) {
   StreamOf(stream).Put([work = std::move(work)] {
     WaitWhileStalled();
@@ -98,8 +103,6 @@ void PutWork(StreamHandle stream, std::function<Result()> work) {
     if (result != Result::kSuccess) TheFaults().Lose(result);
   });
 }
-
-}  // namespace
 
 // Calls are counted, and may be told to fail; most need a context.
 #define ENTER(call) \
@@ -178,10 +181,13 @@ EXPORT Result cuCtxPopCurrent_v2(Context* context) {
 }
 EXPORT Result cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
   ENTER("cuMemPoolCreate");
-  *pool = reinterpret_cast<PoolHandle>(&contexts[properties->location.id]);
+  *pool = reinterpret_cast<PoolHandle>(new FakeContext{properties->location.id});
   return Result::kSuccess;
 }
-EXPORT Result cuMemPoolDestroy(PoolHandle) { return Result::kSuccess; }
+EXPORT Result cuMemPoolDestroy(PoolHandle pool) {
+  delete reinterpret_cast<FakeContext*>(pool);
+  return Result::kSuccess;
+}
 EXPORT Result cuMemPoolSetAttribute(PoolHandle, int, void*) {
   ENTER("cuMemPoolSetAttribute");
   return Result::kSuccess;
@@ -255,6 +261,47 @@ EXPORT Result cuMemcpyAsync(Address to, Address from, size_t bytes, StreamHandle
   });
   return Result::kSuccess;
 }
+EXPORT Result cuMemsetD8Async(Address to, unsigned char byte, size_t bytes, StreamHandle stream) {
+  ENTER_CONTEXT("cuMemsetD8Async");
+  PutWork(stream, [=] {
+    void* const target = TheMemory().Host(to, bytes);
+    if (target == nullptr) return kIllegalAddress;
+    std::memset(target, byte, bytes);
+    return Result::kSuccess;
+  });
+  return Result::kSuccess;
+}
+// Kernels: see ptx.h.
+EXPORT Result cuModuleLoadData(ModuleHandle* module, const void* image) {
+  ENTER_CONTEXT("cuModuleLoadData");
+  auto ptx = ParsePtx(static_cast<const char*>(image));
+  if (ptx == nullptr) return Result{218};                   // CUDA_ERROR_INVALID_PTX
+  *module = reinterpret_cast<ModuleHandle>(ptx.release());  // it stays
+  return Result::kSuccess;
+}
+EXPORT Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
+  ENTER_CONTEXT("cuModuleGetFunction");
+  const auto& kernels = reinterpret_cast<PtxModule*>(module)->kernels;
+  const auto it = kernels.find(name);
+  if (it == kernels.end()) return Result{500};  // CUDA_ERROR_NOT_FOUND
+  *function = reinterpret_cast<FunctionHandle>(const_cast<PtxKernel*>(it->second.get()));
+  return Result::kSuccess;
+}
+EXPORT Result cuLaunchKernel(FunctionHandle function, unsigned blocks_x, unsigned, unsigned,
+                             unsigned threads_x, unsigned, unsigned, unsigned shared_bytes,
+                             StreamHandle stream, void** parameters, void**) {
+  ENTER_CONTEXT("cuLaunchKernel");
+  if (blocks_x == 0 || threads_x == 0 || threads_x > 1024 || shared_bytes > 48u << 10)
+    return Result::kInvalidValue;
+  const auto* const kernel = reinterpret_cast<const PtxKernel*>(function);
+  // All kernels here take one structure.
+  const std::string parameter(static_cast<const char*>(parameters[0]), kernel->parameter_bytes);
+  PutWork(stream, [=] {
+    return kernel->Run(blocks_x, threads_x, shared_bytes, parameter) ? Result::kSuccess
+                                                                     : kIllegalAddress;
+  });
+  return Result::kSuccess;
+}
 EXPORT Result cuStreamCreate(StreamHandle* stream, unsigned) {
   ENTER_CONTEXT("cuStreamCreate");
   *stream = reinterpret_cast<StreamHandle>(new FakeStream(++num_streams));
@@ -312,7 +359,10 @@ EXPORT void FakeCudaStall(int stalls) {
   TheShared().stalls = stalls != 0;
   TheShared().changed.notify_all();
 }
+EXPORT void FakeCudaLimitMemory(long bytes) { TheMemory().Limit(static_cast<size_t>(bytes)); }
+EXPORT long FakeCudaUsedMemory() { return static_cast<long>(TheMemory().used()); }
 EXPORT void FakeCudaReset() {
+  TheMemory().Limit(Memory::kMost);
   FakeCudaStall(0);
   TheFaults().Reset();
 }

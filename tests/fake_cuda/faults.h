@@ -8,9 +8,13 @@ extern "C" {
 // work in a stream, as the GPU comes to it), the next one fails with error `error`. If `is_lost`,
 // so does every call from then on.
 void FakeCudaFail(const char* call, int after, int error, int is_lost);
+// How much memory GPUs have, all together.
+void FakeCudaLimitMemory(long bytes);
+// How much of it is in use.
+long FakeCudaUsedMemory();
 // Whether GPUs stand still: no copy comes to an end.
 void FakeCudaStall(int stalls);
-// No more faults; GPUs that were lost are there again.
+// No more faults; GPUs that were lost, and all of their memory, are there again.
 void FakeCudaReset();
 // How often the function has been called.
 int FakeCudaCalls(const char* call);

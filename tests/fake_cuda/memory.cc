@@ -20,7 +20,7 @@ size_t Rounded(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kA
 
 uint64_t Memory::Allocate(size_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes > kMost - used_) return 0;
+  if (used_ > limit_ || bytes > limit_ - used_) return 0;
   void* const block = std::aligned_alloc(kAlignment, Rounded(bytes));
   if (block == nullptr) return 0;
   used_ += bytes;
@@ -53,6 +53,25 @@ void* Memory::Host(uint64_t address, size_t bytes) {
   const size_t offset = address - begin;
   if (!block.has_begun || offset > block.bytes || bytes > block.bytes - offset) return nullptr;
   return Unmarked(address);
+}
+
+Memory::Part Memory::PartAt(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto after = blocks_.upper_bound(address);
+  if (after == blocks_.begin()) return {};
+  const auto& [begin, block] = *std::prev(after);
+  if (!block.has_begun || address - begin >= block.bytes) return {};
+  return {begin, begin + block.bytes, static_cast<char*>(Unmarked(begin))};
+}
+
+void Memory::Limit(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+}
+
+size_t Memory::used() {
+  const std::lock_guard lock(mutex_);
+  return used_;
 }
 
 void* Memory::Pin(size_t bytes) {

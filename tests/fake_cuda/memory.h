@@ -22,6 +22,18 @@ class Memory {
   // An address of the host for that part of one block of a GPU; null where it is none.
   void* Host(uint64_t address, size_t bytes);
 
+  // How much there may be.
+  void Limit(size_t bytes);
+  size_t used();
+  static constexpr size_t kMost = size_t{4} << 30;
+
+  // The block that holds this address; empty if none does.
+  struct Part {
+    uint64_t begin = 1, end = 0;
+    char* host = nullptr;  // of `begin`
+  };
+  Part PartAt(uint64_t address);
+
   void* Pin(size_t bytes);
   bool IsPinned(const void* data, size_t bytes);
 
@@ -30,9 +42,9 @@ class Memory {
     size_t bytes = 0;
     bool has_begun = false;
   };
-  static constexpr size_t kMost = size_t{4} << 30;
 
   std::mutex mutex_;  // guards what follows
+  size_t limit_ = kMost;
   size_t used_ = 0;
   std::map<uint64_t, Block> blocks_;
   std::map<uint64_t, size_t> pinned_;

@@ -151,6 +151,8 @@ const NativeCode* Compile(const Region& region, CompileError* error) {
 }  // namespace gyre::compiled
 
 extern "C" __attribute__((visibility("default")))
-const gyre::compiled::CompilerLibrary gyre_compiled = {.compile = &gyre::compiled::Compile,
-                                                       .ptx = &gyre::compiled::MakePtx,
-                                                       .object = &gyre::compiled::MakeObject};
+const gyre::compiled::CompilerLibrary gyre_compiled = {
+    .compile = &gyre::compiled::Compile,
+    .ptx = &gyre::compiled::MakePtx,
+    .object = &gyre::compiled::MakeObject,
+    .gpu_kernel = &gyre::compiled::MakeGpuKernel};

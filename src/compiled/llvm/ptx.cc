@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "compiled/llvm/gpu_bitcode.h"
 #include "compiled/llvm/optimize.h"
 #include "compiled/llvm/runtime.h"
 #include "compiled/llvm/scalar_bitcode.h"
@@ -67,7 +68,10 @@ class KernelWriter {
     kernel_->addParamAttr(0, llvm::Attribute::getWithByValType(module.getContext(), table_type_));
     kernel_->addParamAttr(0,
                           llvm::Attribute::getWithAlignment(module.getContext(), llvm::Align(8)));
-    Write(scalars.Import(*request.code, module));
+    auto* const function =
+        llvm::FunctionType::get(b_.getInt1Ty(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+    Write(request.function != nullptr ? module.getOrInsertFunction(request.function, function)
+                                      : scalars.Import(*request.code, module));
   }
 
  private:
@@ -227,6 +231,7 @@ class KernelWriter {
 bool IsExact(const llvm::IntrinsicInst& call) {
   switch (call.getIntrinsicID()) {
     case llvm::Intrinsic::sqrt:
+    case llvm::Intrinsic::fma:
     case llvm::Intrinsic::fabs:
     case llvm::Intrinsic::floor:
     case llvm::Intrinsic::ceil:
@@ -251,6 +256,7 @@ bool IsExact(const llvm::IntrinsicInst& call) {
     case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
     case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
     case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
+    case llvm::Intrinsic::nvvm_barrier0:
       return true;
     default:
       return false;
@@ -259,8 +265,8 @@ bool IsExact(const llvm::IntrinsicInst& call) {
 
 bool IsOfAType(const llvm::Type* type) {
   if (type->isIntegerTy()) return type->getIntegerBitWidth() <= 128;
-  return type->isVoidTy() || type->isFloatTy() || type->isDoubleTy() || type->isPointerTy() ||
-         type->isLabelTy() || type->isMetadataTy();
+  return type->isVoidTy() || type->isHalfTy() || type->isFloatTy() || type->isDoubleTy() ||
+         type->isPointerTy() || type->isLabelTy() || type->isMetadataTy();
 }
 
 // Why the code generator must not see this instruction: it ends the process where it does not know
@@ -275,7 +281,8 @@ std::string Objection(const llvm::Instruction& instruction) {
     const llvm::Function* const callee = call->getCalledFunction();
     if (callee == nullptr) return "a function of the host";
     if (callee->getName() == kNoResult) return "that an element may have no result";
-    return callee->isDeclaration() ? callee->getName().str() : "";
+    // All others have been inlined.
+    return callee->isDeclaration() ? callee->getName().str() : "a function that calls itself";
   }
   switch (instruction.getOpcode()) {
     case llvm::Instruction::FRem:
@@ -334,6 +341,29 @@ void DropUnused(llvm::Module& module) {
   }
 }
 
+// The module's text, once it is one function: with all that it calls. Empty, or why not.
+template <typename Request>
+std::string Write(const Request& request, llvm::Module& module, llvm::TargetMachine& machine,
+                  CompileError& error) {
+  std::string why;
+  Retarget(module, machine);
+  llvm::raw_string_ostream mistakes(why);
+  if (llvm::verifyModule(module, &mistakes)) return why;
+  Optimize(module, machine, error, false);
+  if (error.is_stopped) return "it was stopped";
+  why = Objection(module);
+  if (!why.empty()) return "it needs " + why;
+  DropUnused(module);
+  llvm::SmallString<4096> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    return "LLVM has no printer for it";
+  passes.run(module);
+  request.take(request.to, text.data(), text.size());
+  return "";
+}
+
 // Empty, or why not.
 std::string Make(const PtxRequest& request, CompileError& error) {
   std::string why;
@@ -342,30 +372,35 @@ std::string Make(const PtxRequest& request, CompileError& error) {
   llvm::LLVMContext context;
   auto scalars = ScalarBitcode::Load(context);
   if (!scalars) return llvm::toString(scalars.takeError());
+  auto library = GpuBitcode::Load(context);
+  if (!library) return llvm::toString(library.takeError());
+  if (request.function != nullptr && !library->Has(request.function))
+    return "a function that is not written for GPUs";
   llvm::Module module("elementwise", context);
   KernelWriter(request, *scalars, module);
   if (llvm::Error error = scalars->LinkInto(module)) return llvm::toString(std::move(error));
-  Retarget(module, *machine);
-  llvm::raw_string_ostream mistakes(why);
-  if (llvm::verifyModule(module, &mistakes)) return why;
-  Optimize(module, *machine, error, false);
-  if (error.is_stopped) return "it was stopped";
-  why = Objection(module);
-  if (!why.empty()) return "it needs " + why;
-  DropUnused(module);
-  llvm::SmallString<4096> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return "LLVM has no printer for it";
-  passes.run(module);
-  request.take(request.to, text.data(), text.size());
-  return "";
+  if (llvm::Error error = library->LinkInto(module)) return llvm::toString(std::move(error));
+  return Write(request, module, *machine, error);
 }
 
-}  // namespace
+std::string Make(const GpuKernelRequest& request, CompileError& error) {
+  std::string why;
+  const std::unique_ptr<llvm::TargetMachine> machine = Gpu(why);
+  if (machine == nullptr) return why;
+  llvm::LLVMContext context;
+  auto library = GpuBitcode::Load(context);
+  if (!library) return llvm::toString(library.takeError());
+  if (!library->Has(request.name)) return "a kernel that is not written for GPUs";
+  llvm::Module module(request.name, context);
+  module.getOrInsertFunction(request.name, library->TypeOf(request.name));
+  if (llvm::Error error = library->LinkInto(module)) return llvm::toString(std::move(error));
+  module.getFunction(request.name)->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  return Write(request, module, *machine, error);
+}
 
-bool MakePtx(const PtxRequest& request, CompileError* error) {
+// False, having said why, or that there is no memory.
+template <typename Request>
+bool Answer(const Request& request, CompileError* error) {
   if (!HasReserve()) {
     error->lacks_memory = true;
     return false;
@@ -373,6 +408,13 @@ bool MakePtx(const PtxRequest& request, CompileError* error) {
   const std::string why = Make(request, *error);
   if (!why.empty()) error->say(error, why.c_str());
   return why.empty();
+}
+
+}  // namespace
+
+bool MakePtx(const PtxRequest& request, CompileError* error) { return Answer(request, error); }
+bool MakeGpuKernel(const GpuKernelRequest& request, CompileError* error) {
+  return Answer(request, error);
 }
 
 }  // namespace gyre::compiled

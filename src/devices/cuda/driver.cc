@@ -47,6 +47,7 @@ absl::Status Resolve(void* library, Driver& d) {
       Of(d.MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"),
       Of(d.MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"),
       Of(d.MemcpyAsync, "cuMemcpyAsync"),
+      Of(d.MemsetD8Async, "cuMemsetD8Async"),
       Of(d.StreamCreate, "cuStreamCreate"),
       Of(d.StreamDestroy, "cuStreamDestroy_v2"),
       Of(d.StreamSynchronize, "cuStreamSynchronize"),

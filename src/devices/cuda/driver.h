@@ -86,6 +86,7 @@ struct Driver {
   Result (*MemcpyHtoDAsync)(Address to, const void* from, size_t bytes, StreamHandle);
   Result (*MemcpyDtoHAsync)(void* to, Address from, size_t bytes, StreamHandle);
   Result (*MemcpyAsync)(Address to, Address from, size_t bytes, StreamHandle);
+  Result (*MemsetD8Async)(Address to, unsigned char byte, size_t bytes, StreamHandle);
   Result (*StreamCreate)(StreamHandle* stream, unsigned flags);
   Result (*StreamDestroy)(StreamHandle stream);
   Result (*StreamSynchronize)(StreamHandle stream);

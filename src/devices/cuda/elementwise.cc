@@ -1,7 +1,7 @@
 #include "devices/cuda/elementwise.h"
 
 #include <algorithm>
-#include <atomic>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/fork.h"
 #include "base/status.h"
-#include "devices/cuda/stream.h"
+#include "devices/cuda/code.h"
+#include "devices/cuda/cuda_device.h"
 #include "ops/elementwise_table.h"
 #include "ops/math/broadcast.h"
 #include "ops/registry.h"
@@ -23,51 +25,43 @@ namespace {
 constexpr unsigned kThreads = 256;      // of a block
 constexpr uint64_t kMostBlocks = 4096;  // each thread computes more than one element then
 
-std::atomic<PtxMaker> the_maker{nullptr};
-
-// One function of one element, with its modules on the GPUs that have called it. Thread-safe.
-class Code {
- public:
-  explicit Code(std::string ptx) : ptx_(std::move(ptx)) {}
-
-  // Requirement: `gpu` is current.
-  absl::StatusOr<FunctionHandle> On(const Gpu& gpu) {
-    const std::lock_guard lock(mutex_);
-    FunctionHandle& function = functions_[gpu.number()];
-    if (function != nullptr) return function;
-    ModuleHandle module = nullptr;
-    GYRE_RETURN_IF_ERROR(
-        gpu.Check("cuModuleLoadData", gpu.driver().ModuleLoadData(&module, ptx_.c_str())));
-    GYRE_RETURN_IF_ERROR(
-        gpu.Check("cuModuleGetFunction",
-                  gpu.driver().ModuleGetFunction(&function, module, "gyre_elementwise")));
-    return function;
-  }
-
- private:
-  const std::string ptx_;
-  std::mutex mutex_;
-  std::map<int, FunctionHandle> functions_;  // by the GPU's number; guarded by mutex_
-};
-
-// The code of each function that has been asked for, or why there is none. Thread-safe.
-absl::StatusOr<std::shared_ptr<Code>> CodeOf(const ScalarCode& scalar,
-                                             const std::vector<size_t>& input_bytes,
-                                             size_t output_bytes) {
+// The code of each function that has been asked for, or why there is none: what `make` makes under
+// this name. Thread-safe.
+template <typename Make>
+absl::StatusOr<std::shared_ptr<Code>> CodeOf(const ScalarCode* scalar, std::string name,
+                                             const Make& make) {
   using Made = absl::StatusOr<std::shared_ptr<Code>>;
-  using Key = std::pair<const ScalarCode*, std::vector<size_t>>;
   static auto* const mutex = new std::mutex;
+  using Key = std::pair<const ScalarCode*, std::string>;
   static auto* const codes = new std::map<Key, Made>;  // guarded by *mutex
-  Key key(&scalar, input_bytes);
-  key.second.push_back(output_bytes);
+  Key key(scalar, std::move(name));
   const NoFork no_fork;
   const std::lock_guard lock(*mutex);
   if (const auto it = codes->find(key); it != codes->end()) return it->second;
-  const PtxMaker maker = the_maker.load();
-  if (maker == nullptr) return absl::UnimplementedError("nothing generates them");
-  const absl::StatusOr<std::string> ptx = maker(scalar, input_bytes, output_bytes);
-  Made made = ptx.ok() ? Made(std::make_shared<Code>(*ptx)) : Made(ptx.status());
+  const absl::StatusOr<std::string> ptx = make();
+  Made made =
+      ptx.ok() ? Made(std::make_shared<Code>(*ptx, "gyre_elementwise")) : Made(ptx.status());
   return codes->emplace(std::move(key), std::move(made)).first->second;
+}
+
+// Of a node whose kernel has this function; or of one whose function on the host is vector code, if
+// one is written for GPUs.
+absl::StatusOr<std::shared_ptr<Code>> CodeOf(const Node& node, const ScalarCode& scalar) {
+  const PtxMaker& maker = ThePtxMaker();
+  if (maker.of_code == nullptr) return absl::UnimplementedError("nothing generates them");
+  std::vector<size_t> input_bytes;
+  for (const NodeSignature::Slot& slot : node.signature.inputs)
+    input_bytes.push_back(DTypeSize(slot.dtype));
+  const DType result = node.signature.outputs[0].dtype;
+  const size_t output_bytes = DTypeSize(result);
+  const auto code =
+      CodeOf(&scalar, absl::StrCat(absl::StrJoin(input_bytes, ","), ":", output_bytes),
+             [&] { return maker.of_code(scalar, input_bytes, output_bytes); });
+  if (code.ok()) return code;
+  const std::string function = absl::StrCat("gyre_scalar_", node.op_name, "_", DTypeName(result));
+  const auto written = CodeOf(
+      nullptr, function, [&] { return maker.of_function(function, input_bytes, output_bytes); });
+  return written.ok() ? written : code;
 }
 
 // What one node's kernel works with.
@@ -89,8 +83,45 @@ void SetValue(const Tensor& scalar, ElementwiseTable::Input& input) {
   input.high = words[1];
 }
 
-// The table of a call, but for its output; and the result's shape.
-absl::StatusOr<Shape> Describe(const KernelContext& ctx, ElementwiseTable& table) {
+// The shape of all operands that are no scalars; null: there are several.
+const Shape* CommonShape(const KernelContext& ctx) {
+  const Shape* common = nullptr;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const Tensor& value = ctx.input(i);
+    if (IsHostScalar(value)) continue;
+    if (common != nullptr && value.shape() != *common) return nullptr;
+    common = &value.shape();
+  }
+  return common;
+}
+
+bool HaveOneShape(const KernelContext& ctx) {
+  for (int i = 1; i < ctx.num_inputs(); ++i)
+    if (ctx.input(i).shape() != ctx.input(0).shape()) return false;
+  return true;
+}
+
+// Placed where the GPU can use them: kept until the kernel has been launched.
+using Placed = std::array<Tensor, ElementwiseTable::kMaxInputs>;
+
+// The table of a call, but for its output; and the result's shape. Some operand is no scalar.
+absl::StatusOr<Shape> Describe(const KernelContext& ctx, CudaDevice& device, Placed& there,
+                               ElementwiseTable& table) {
+  const auto address = [&](int i) -> absl::StatusOr<uint64_t> {
+    GYRE_ASSIGN_OR_RETURN(there[static_cast<size_t>(i)], device.There(ctx, ctx.input(i)));
+    return AddressOf(there[static_cast<size_t>(i)]);
+  };
+  if (const Shape* const shape = CommonShape(ctx)) {
+    table.n = static_cast<uint64_t>(shape->num_elements());
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      if (IsHostScalar(ctx.input(i))) {
+        SetValue(ctx.input(i), table.inputs[i]);
+      } else {
+        GYRE_ASSIGN_OR_RETURN(table.inputs[i].low, address(i));
+      }
+    }
+    return *shape;
+  }
   std::vector<const Shape*> shapes;
   for (int i = 0; i < ctx.num_inputs(); ++i) shapes.push_back(&ctx.input(i).shape());
   GYRE_ASSIGN_OR_RETURN(const BroadcastPlan plan, PlanBroadcast(shapes));
@@ -111,9 +142,7 @@ absl::StatusOr<Shape> Describe(const KernelContext& ctx, ElementwiseTable& table
       SetValue(value, input);
       continue;
     }
-    if (value.device() == nullptr && value.bytes() > 0)
-      return BugError("an operand of a GPU's kernel is in the host's memory");
-    input.low = reinterpret_cast<uint64_t>(value.raw_data());
+    GYRE_ASSIGN_OR_RETURN(input.low, address(i));
     if (value.shape() == plan.shape) continue;
     input.kind = ElementwiseTable::Input::kStrided;
     for (size_t d = 0; d < rank; ++d)
@@ -122,36 +151,31 @@ absl::StatusOr<Shape> Describe(const KernelContext& ctx, ElementwiseTable& table
   return plan.shape;
 }
 
-absl::Status Launch(const Gpu& gpu, StreamHandle stream, Code& code, ElementwiseTable table) {
-  GYRE_ASSIGN_OR_RETURN(const FunctionHandle function, code.On(gpu));
-  void* parameters[] = {&table};
-  const auto blocks =
-      static_cast<unsigned>(std::min(kMostBlocks, (table.n + kThreads - 1) / kThreads));
-  return gpu.Check("cuLaunchKernel", gpu.driver().LaunchKernel(function, blocks, 1, 1, kThreads, 1,
-                                                               1, 0, stream, parameters, nullptr));
-}
-
 absl::Status Run(KernelContext& ctx, const void* attrs) {
   const auto& self = *static_cast<const Elementwise*>(attrs);
-  bool is_hosts = true;
-  for (int i = 0; i < ctx.num_inputs(); ++i) is_hosts &= IsHostScalar(ctx.input(i));
-  if (is_hosts) return self.host.run(ctx, self.host.attrs.get());
+  bool are_scalars = true, are_hosts = true;
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    are_scalars &= IsHostScalar(ctx.input(i));
+    are_hosts &= ctx.input(i).device() == nullptr;
+  }
+  if (are_scalars) return self.host.run(ctx, self.host.attrs.get());
+  if (are_hosts) return RunOnHost(ctx, self.host);
+  if (!self.host.scalar->broadcasts && ctx.num_inputs() > 1 && !HaveOneShape(ctx)) {
+    // It says what is wrong with the shapes, before it looks at an element.
+    GYRE_RETURN_IF_ERROR(self.host.run(ctx, self.host.attrs.get()));
+    return BugError(absl::StrCat(ctx.node().op_name, " takes operands of several shapes"));
+  }
+  GYRE_ASSIGN_OR_RETURN(CudaDevice* const device, CudaDevice::Of(ctx));
   ElementwiseTable table;
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, Describe(ctx, table));
-  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(self.result, shape));
+  Placed there;
+  GYRE_ASSIGN_OR_RETURN(const Shape shape, Describe(ctx, *device, there, table));
+  GYRE_ASSIGN_OR_RETURN(Tensor result, device->MakeResult(ctx, self.result, shape));
   if (table.n > 0) {
-    if (result.device() == nullptr) return BugError("a GPU's kernel ran on another device");
     table.output = reinterpret_cast<uint64_t>(result.raw_data());
-    auto& stream = static_cast<CudaStream&>(result.device()->stream(StreamUse::kCompute));
-    const auto start = [&gpu = stream.gpu(), code = self.code, table](StreamHandle handle,
-                                                                      CudaEvent&) {
-      return Launch(gpu, handle, *code, table);
-    };
-    const EventPtr done = stream.Put({.start = start});
-    if (done->HasHappened()) GYRE_RETURN_IF_ERROR(done->Wait());
-    std::vector<Tensor> kept = {result};
-    for (int i = 0; i < ctx.num_inputs(); ++i) kept.push_back(ctx.input(i));
-    done->Then([kept = std::move(kept)](const absl::Status&) {});
+    const Grid grid = {
+        .blocks = static_cast<unsigned>(std::min(kMostBlocks, (table.n + kThreads - 1) / kThreads)),
+        .threads = kThreads};
+    GYRE_RETURN_IF_ERROR(Code::Launch(device->compute(), self.code, grid, table));
   }
   ctx.set_output(0, std::move(result));
   return absl::OkStatus();
@@ -159,13 +183,10 @@ absl::Status Run(KernelContext& ctx, const void* attrs) {
 
 // Empty, or why a GPU could not be given the node whatever its function is.
 std::string Objection(const Node& node) {
-  if (!TheDriver().ok() || (*TheDriver())->LaunchKernel == nullptr ||
-      (*TheDriver())->ModuleLoadData == nullptr || (*TheDriver())->ModuleGetFunction == nullptr)
-    return "the driver runs none";
+  if (!RunsKernels()) return "the driver runs none";
   const auto& [inputs, outputs] = std::tie(node.signature.inputs, node.signature.outputs);
-  if (node.op == nullptr || !node.op->traits.elementwise || outputs.size() != 1 || inputs.empty() ||
-      inputs.size() > ElementwiseTable::kMaxInputs)
-    return "it is not elementwise";
+  if (outputs.size() != 1 || inputs.empty() || inputs.size() > ElementwiseTable::kMaxInputs)
+    return "it has too many operands";
   for (const auto* slots : {&inputs, &outputs}) {
     for (const NodeSignature::Slot& slot : *slots) {
       if (slot.is_ref || !IsTrivial(slot.dtype))
@@ -177,26 +198,17 @@ std::string Objection(const Node& node) {
 
 }  // namespace
 
-void UsePtxMaker(PtxMaker maker) { the_maker.store(maker); }
-
-absl::StatusOr<Kernel> MakeElementwiseKernel(const Node& node) {
-  const auto none = [&](absl::string_view why) {
-    return absl::UnimplementedError(
-        absl::StrCat("there is no kernel for ", node.op_name, " on CUDA devices: ", why));
-  };
-  if (const std::string why = Objection(node); !why.empty()) return none(why);
-  GYRE_ASSIGN_OR_RETURN(Kernel host, Ops().MakeKernel(node));
-  const size_t num_inputs = node.signature.inputs.size();
-  if (host.run == nullptr || host.scalar == nullptr || (num_inputs > 1 && !host.scalar->broadcasts))
-    return none("they are generated of functions of one element, and it has none");
-  std::vector<size_t> input_bytes;
-  for (const NodeSignature::Slot& slot : node.signature.inputs)
-    input_bytes.push_back(DTypeSize(slot.dtype));
-  const DType result = node.signature.outputs[0].dtype;
-  absl::StatusOr<std::shared_ptr<Code>> code = CodeOf(*host.scalar, input_bytes, DTypeSize(result));
-  if (!code.ok()) return none(code.status().message());
-  auto attrs =
-      std::make_shared<Elementwise>(Elementwise{std::move(host), result, *std::move(code)});
+MaybeKernel MakeElementwiseKernel(const Node& node) {
+  if (node.op == nullptr || !node.op->traits.elementwise) return std::nullopt;
+  if (const std::string why = Objection(node); !why.empty()) return NoKernel(node, why);
+  absl::StatusOr<Kernel> host = Ops().MakeKernel(node);
+  if (!host.ok()) return host.status();
+  if (host->run == nullptr || host->scalar == nullptr)
+    return NoKernel(node, "they are generated of functions of one element, and it has none");
+  absl::StatusOr<std::shared_ptr<Code>> code = CodeOf(node, *host->scalar);
+  if (!code.ok()) return NoKernel(node, code.status().message());
+  auto attrs = std::make_shared<Elementwise>(
+      Elementwise{*std::move(host), node.signature.outputs[0].dtype, *std::move(code)});
   return Kernel{.run = &Run, .attrs = std::move(attrs)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <system_error>
@@ -32,7 +33,7 @@ int Gpu::Count() {
     const absl::StatusOr<const Driver*>& driver = TheDriver();
     int there = 0;
     if (!driver.ok() || (*driver)->DeviceGetCount(&there) != Result::kSuccess) return 0;
-    return there;
+    return std::min(there, kMostGpus);
   }();
   return count;
 }

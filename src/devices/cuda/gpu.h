@@ -21,6 +21,9 @@ namespace gyre::cuda {
 class PinnedMemory;
 class Watcher;
 
+// Of one process. Machines have sixteen at most.
+inline constexpr int kMostGpus = 64;
+
 // Thread-safe.
 class Gpu {
  public:

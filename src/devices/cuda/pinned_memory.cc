@@ -1,7 +1,6 @@
 #include "devices/cuda/pinned_memory.h"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "base/fork.h"
@@ -16,25 +15,7 @@ constexpr int64_t kPart = 8;
 
 }  // namespace
 
-PinnedMemory::PinnedMemory(Gpu& gpu) : gpu_(gpu), most_(PhysicalMemoryBytes() / kPart) {
-  static_assert(kSmallest << ((kNumSizes - 1) / 4) == kLargest);
-}
-
-// 256, 320, 384, 448, 512, 640, …
-size_t PinnedMemory::SizeOf(size_t number) {
-  const size_t octave = kSmallest << (number / 4);
-  return octave + octave / 4 * (number % 4);
-}
-
-// The number of the first size that holds `bytes`, which are kLargest at most.
-size_t PinnedMemory::NumberFor(size_t bytes) {
-  if (bytes <= kSmallest) return 0;
-  // The last doubling below `bytes`, and how many quarters more it takes.
-  const size_t doublings = static_cast<size_t>(std::bit_width((bytes - 1) / kSmallest)) - 1;
-  const size_t octave = kSmallest << doublings;
-  const size_t quarter = octave / 4;
-  return 4 * doublings + (bytes - octave + quarter - 1) / quarter;
-}
+PinnedMemory::PinnedMemory(Gpu& gpu) : gpu_(gpu), most_(PhysicalMemoryBytes() / kPart) {}
 
 void* PinnedMemory::Allocate(size_t bytes) {
   void* const block = Take(bytes);
@@ -51,7 +32,7 @@ void PinnedMemory::Deallocate(void* data, size_t bytes) {
 
 void* PinnedMemory::Take(size_t bytes) {
   if (bytes > kLargest) return nullptr;
-  const size_t number = NumberFor(bytes);
+  const size_t number = kSizes.NumberFor(bytes);
   const NoFork no_fork;
   const std::lock_guard lock(mutex_);
   if (free_[number].empty() && !Grow(number)) return nullptr;
@@ -63,7 +44,7 @@ void* PinnedMemory::Take(size_t bytes) {
 void PinnedMemory::GiveBack(void* block, size_t bytes) {
   const NoFork no_fork;
   const std::lock_guard lock(mutex_);
-  free_[NumberFor(bytes)].push_back(block);  // it has been there: see Grow
+  free_[kSizes.NumberFor(bytes)].push_back(block);  // it has been there: see Grow
 }
 
 bool PinnedMemory::Holds(const void* data, size_t bytes) {
@@ -77,7 +58,7 @@ bool PinnedMemory::Holds(const void* data, size_t bytes) {
 }
 
 bool PinnedMemory::Grow(size_t number) {
-  const size_t size = SizeOf(number);
+  const size_t size = kSizes.SizeOf(number);
   const size_t blocks = std::max<size_t>(1, kSlab / size);
   const auto bytes = static_cast<int64_t>(size * blocks);
   if (bytes > most_ - pinned_) return false;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "devices/cuda/size_classes.h"
 #include "gyre/core/tensor.h"
 
 namespace gyre::cuda {
@@ -36,14 +37,11 @@ class PinnedMemory final : public Allocator {
   static constexpr size_t kLargest = size_t{64} << 20;
 
  private:
-  // Sizes of blocks: four to each doubling, from 256 bytes on.
-  static constexpr size_t kSmallest = 256;
-  static constexpr size_t kNumSizes = 4 * 18 + 1;
+  static constexpr SizeClasses kSizes{256, 4};
+  static constexpr size_t kNumSizes = kSizes.NumberFor(kLargest) + 1;
   // What the system is asked for at least, for several small blocks.
   static constexpr size_t kSlab = size_t{1} << 20;
 
-  static size_t SizeOf(size_t number);
-  static size_t NumberFor(size_t bytes);
   bool Grow(size_t number);  // holds mutex_
 
   Gpu& gpu_;

@@ -27,6 +27,7 @@ CudaEvent::~CudaEvent() {
 
 void CudaEvent::Happen(absl::Status status) {
   if (block_ != nullptr) gpu_.pinned().GiveBack(std::exchange(block_, nullptr), block_bytes_);
+  if (finished_ != nullptr && status.ok()) NoteFinished(*finished_, count_);
   host_.Happen(std::move(status));
 }
 

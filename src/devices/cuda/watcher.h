@@ -9,8 +9,10 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +22,13 @@
 namespace gyre::cuda {
 
 class Gpu;
+
+// `finished` is at least `count` from then on.
+inline void NoteFinished(std::atomic<uint64_t>& finished, uint64_t count) {
+  uint64_t old = finished.load(std::memory_order_relaxed);
+  while (old < count && !finished.compare_exchange_weak(old, count, std::memory_order_release)) {
+  }
+}
 
 // A moment in a GPU's stream. Before it has been recorded there, the host's side of it is all there
 // is. Thread-safe.
@@ -41,6 +50,11 @@ class CudaEvent final : public Event {
     block_ = block;
     block_bytes_ = bytes;
   }
+  // Notes `count` in `finished` when it has happened, with OK. Before it is watched.
+  void Counts(std::shared_ptr<std::atomic<uint64_t>> finished, uint64_t count) {
+    finished_ = std::move(finished);
+    count_ = count;
+  }
   // Once: by the watcher, or by who could not record it.
   void Happen(absl::Status status);
 
@@ -52,6 +66,8 @@ class CudaEvent final : public Event {
   std::atomic<EventHandle> handle_{nullptr};
   void* block_ = nullptr;
   size_t block_bytes_ = 0;
+  std::shared_ptr<std::atomic<uint64_t>> finished_;  // null: nothing to be noted
+  uint64_t count_ = 0;
   std::shared_ptr<CudaEvent> next_;  // in its line; the watcher's
 };
 

@@ -20,6 +20,12 @@ absl::Status Ended(const absl::Status& status, const Device* from, const Device*
                      : Annotate(status, absl::StrCat("copy from ", name(from), " to ", name(to)));
 }
 
+// Whether a value must be copied before nodes on `to` get it; null: the host.
+bool MustGo(const Tensor& value, Device* to) {
+  return NeedsCopy(value, to) &&
+         (to == nullptr || value.device() != nullptr || !to->TakesFromHost(value));
+}
+
 }  // namespace
 
 // The receives whose values are being copied. Each is called back once, by the copy or by the
@@ -87,8 +93,7 @@ CopyingRendezvous::~CopyingRendezvous() { cancellation_.RemoveCallback(callback_
 
 void CopyingRendezvous::RecvAsync(const TransferEdge& edge, Tag tag, RecvCallback done) {
   inner_.RecvAsync(edge, tag, [this, done = std::move(done)](absl::StatusOr<Item> item) {
-    if (!item.ok() || item->is_dead || !NeedsCopy(item->value, &here_))
-      return done(std::move(item));
+    if (!item.ok() || item->is_dead || !MustGo(item->value, &here_)) return done(std::move(item));
     const absl::StatusOr<TensorCopy> copy = CopyTensor(item->value, &here_, budget_);
     if (!copy.ok()) return done(copy.status());
     underway_->Begin(*copy, item->value.device(), &here_, done, underway_);
@@ -146,7 +151,7 @@ absl::StatusOr<std::vector<Tensor>> CopyAll(absl::Span<const Tensor> values, Dev
   std::vector<Tensor> copied(values.begin(), values.end());
   std::shared_ptr<Arrivals> arrivals;
   for (Tensor& value : copied) {
-    if (!NeedsCopy(value, to)) continue;
+    if (!MustGo(value, to)) continue;
     GYRE_ASSIGN_OR_RETURN(TensorCopy copy, CopyTensor(value, to, budget));
     if (arrivals == nullptr) arrivals = std::make_shared<Arrivals>();
     arrivals->Expect();

@@ -122,7 +122,7 @@ class DeviceExecutable final : public Executable {
     std::vector<Tensor> fed;
     for (const int feed : part.feeds) fed.push_back(feeds[feed]);
     RunEnv own = env;
-    own.allocator = &part.device->allocator();
+    own.allocator = &part.device->kernel_allocator();
     RunHooks own_hooks = hooks;
     std::optional<DeviceObserver> observer;
     if (hooks.observer != nullptr) {
@@ -211,8 +211,11 @@ absl::StatusOr<PartsHere> CompileParts(std::shared_ptr<const Program> program,
     GYRE_ASSIGN_OR_RETURN(auto plan, Plan::MakePart(program, std::move(part->lowered),
                                                     FindDeviceType(device->type())->kernel));
     result.is_plain = result.num_parts == 1 && !device->is_discrete();
+    RunSettings own = settings;
+    // Its kernels put work into one stream: threads would take turns, at the cost of handing it on.
+    if (device->is_discrete()) own.parallel.threads = 1;
     parts.push_back({name.ToString(), device, std::move(part->feeds), std::move(part->fetches),
-                     std::make_unique<RunsOfPlan>(std::move(plan), settings)});
+                     std::make_unique<RunsOfPlan>(std::move(plan), own)});
   }
   result.executable = std::make_unique<DeviceExecutable>(std::move(parts), result.fetches.size(),
                                                          settings.parallel.threads);

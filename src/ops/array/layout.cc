@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "ops/device_memory.h"
 #include "ops/dispatch.h"
 #include "ops/mover.h"
 
@@ -174,6 +175,8 @@ absl::Status CopyStrided(const KernelContext& ctx, const Tensor& src, int64_t sr
   }
   Collapse(axes);
   if (axes.empty()) axes.push_back({1, 1, 1});
+  if (src.device() != nullptr || dst.device() != nullptr) [[unlikely]]
+    return TheDeviceMemory().copy(ctx, src, src_offset, dst, dst_offset, axes);
   int64_t total = 1;
   for (const StridedAxis& axis : axes) total *= axis.size;
   return VisitElement(src.dtype(), [&](auto tag) -> absl::Status {

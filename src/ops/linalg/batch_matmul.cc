@@ -54,34 +54,13 @@ Dims BatchStrides(const Shape& factor, int rank) {
   return strides;
 }
 
-absl::Status BatchMatMul(KernelContext& ctx, const BatchMatMulAttrs& attrs) {
-  const Tensor& x = ctx.input(0);
-  const Tensor& y = ctx.input(1);
-  if (x.rank() < 2 || y.rank() < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("x and y must have at least two dimensions, but their shapes are ",
-                     x.shape().ToString(), " and ", y.shape().ToString()));
-  }
-  GYRE_ASSIGN_OR_RETURN(const PartialShape known, ProductShape(x.shape(), y.shape(), attrs));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(known.dims()));
-  GYRE_ASSIGN_OR_RETURN(Tensor product, ctx.Allocate(x.dtype(), shape));
-  const int64_t x_columns = x.dim(x.rank() - 1);
-  const int64_t y_columns = y.dim(y.rank() - 1);
-  GemmBatch gemm = {.dtype = x.dtype(),
-                    .m = shape.dim(shape.rank() - 2),
-                    .n = shape.dim(shape.rank() - 1),
-                    .k = attrs.adj_x ? x.dim(x.rank() - 2) : x_columns,
-                    .a = {x.raw_data(), x_columns, attrs.adj_x, attrs.adj_x},
-                    .b = {y.raw_data(), y_columns, attrs.adj_y, attrs.adj_y},
-                    .c = product.mutable_raw_data()};
-  const int batch_rank = shape.rank() - 2;
-  const Dims x_strides = BatchStrides(x.shape(), batch_rank);
-  const Dims y_strides = BatchStrides(y.shape(), batch_rank);
-  for (int i = 0; i < batch_rank; ++i) {
-    if (shape.dim(i) != 1) gemm.batch.push_back({shape.dim(i), x_strides[i], y_strides[i]});
-  }
-  GYRE_RETURN_IF_ERROR(Multiply(ctx, gemm));
-  ctx.set_output(0, std::move(product));
+absl::Status BatchMatMul(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(MatrixProduct product,
+                        BatchMatMulProduct(ctx.node(), ctx.input(0), ctx.input(1)));
+  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(product.gemm.dtype, product.shape));
+  product.gemm.c = result.mutable_raw_data();
+  GYRE_RETURN_IF_ERROR(Multiply(ctx, product.gemm));
+  ctx.set_output(0, std::move(result));
   return absl::OkStatus();
 }
 
@@ -128,6 +107,35 @@ absl::Status BatchMatMulBatch(BatchContext& c) {
 }
 
 }  // namespace
+
+absl::StatusOr<MatrixProduct> BatchMatMulProduct(const Node& node, const Tensor& x,
+                                                 const Tensor& y) {
+  const BatchMatMulAttrs attrs(node);
+  if (x.rank() < 2 || y.rank() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("x and y must have at least two dimensions, but their shapes are ",
+                     x.shape().ToString(), " and ", y.shape().ToString()));
+  }
+  GYRE_ASSIGN_OR_RETURN(const PartialShape known, ProductShape(x.shape(), y.shape(), attrs));
+  GYRE_ASSIGN_OR_RETURN(Shape shape, Shape::Make(known.dims()));
+  const int64_t x_columns = x.dim(x.rank() - 1);
+  const int64_t y_columns = y.dim(y.rank() - 1);
+  GemmBatch gemm = {.dtype = x.dtype(),
+                    .m = shape.dim(shape.rank() - 2),
+                    .n = shape.dim(shape.rank() - 1),
+                    .k = attrs.adj_x ? x.dim(x.rank() - 2) : x_columns,
+                    .a = {x.raw_data(), x_columns, attrs.adj_x, attrs.adj_x},
+                    .b = {y.raw_data(), y_columns, attrs.adj_y, attrs.adj_y},
+                    .c = nullptr,
+                    .batch = {}};
+  const int batch_rank = shape.rank() - 2;
+  const Dims x_strides = BatchStrides(x.shape(), batch_rank);
+  const Dims y_strides = BatchStrides(y.shape(), batch_rank);
+  for (int i = 0; i < batch_rank; ++i) {
+    if (shape.dim(i) != 1) gemm.batch.push_back({shape.dim(i), x_strides[i], y_strides[i]});
+  }
+  return MatrixProduct{std::move(shape), std::move(gemm)};
+}
 
 void RegisterBatchMatMul(OpRegistry& ops) {
   ops.Add({

@@ -7,7 +7,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gyre/core/dtype.h"
+#include "gyre/core/tensor.h"
 #include "ops/kernel.h"
 
 namespace gyre {
@@ -50,5 +52,18 @@ absl::Status Multiply(const KernelContext& ctx, const GemmBatch& batch);
 // Whether Multiply computes a product of two matrices in one go, and what it does then.
 bool IsSmallProduct(DType dtype, int64_t m, int64_t n, int64_t k);
 void MultiplySmall(const GemmBatch& product);
+
+// The product that a node asks for, whoever computes it.
+struct MatrixProduct {
+  Shape shape;
+  GemmBatch gemm;  // where the result goes is left open
+};
+// Of a MatMul's or a _MatMulAdd's factors. INVALID_ARGUMENT for shapes that do not fit.
+absl::StatusOr<MatrixProduct> MatMulProduct(const Node& node, const Tensor& a, const Tensor& b);
+// Of a BatchMatMul's or a BatchMatMulV2's.
+absl::StatusOr<MatrixProduct> BatchMatMulProduct(const Node& node, const Tensor& x,
+                                                 const Tensor& y);
+// OK if `sum` has the shape of the product that is added to it.
+absl::Status CheckSum(const MatrixProduct& product, const Tensor& sum);
 
 }  // namespace gyre

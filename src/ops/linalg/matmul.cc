@@ -20,67 +20,26 @@ struct MatMulAttrs {
   bool transpose_b;
 };
 
-struct Sizes {
-  int64_t m;
-  int64_t n;
-  int64_t k;
-};
-
-absl::StatusOr<Sizes> SizesOf(const Tensor& a, const Tensor& b, const MatMulAttrs& attrs) {
-  if (a.rank() != 2 || b.rank() != 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a and b must be matrices, but their shapes are ", a.shape().ToString(),
-                     " and ", b.shape().ToString()));
-  }
-  const int64_t k = a.dim(attrs.transpose_a ? 0 : 1);
-  if (k != b.dim(attrs.transpose_b ? 1 : 0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("matrix sizes do not match: a is ", a.shape().ToString(),
-                     attrs.transpose_a ? " (transposed)" : "", ", b is ", b.shape().ToString(),
-                     attrs.transpose_b ? " (transposed)" : ""));
-  }
-  return Sizes{a.dim(attrs.transpose_a ? 1 : 0), b.dim(attrs.transpose_b ? 0 : 1), k};
-}
-
-// Writes the product of inputs 0 and 1 to c, or adds it.
-absl::Status MultiplyInputs(const KernelContext& ctx, const MatMulAttrs& attrs, const Sizes& sizes,
-                            bool add, Tensor& c) {
-  const Tensor& a = ctx.input(0);
-  const Tensor& b = ctx.input(1);
-  return Multiply(ctx, {.dtype = a.dtype(),
-                        .m = sizes.m,
-                        .n = sizes.n,
-                        .k = sizes.k,
-                        .a = {a.raw_data(), a.dim(1), attrs.transpose_a},
-                        .b = {b.raw_data(), b.dim(1), attrs.transpose_b},
-                        .c = c.mutable_raw_data(),
-                        .batch = {},
-                        .add = add});
-}
-
-absl::Status MatMul(KernelContext& ctx, const MatMulAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(ctx.input(0), ctx.input(1), attrs));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({sizes.m, sizes.n}));
-  GYRE_ASSIGN_OR_RETURN(Tensor product, ctx.Allocate(ctx.input(0).dtype(), shape));
-  GYRE_RETURN_IF_ERROR(MultiplyInputs(ctx, attrs, sizes, /*add=*/false, product));
-  ctx.set_output(0, std::move(product));
+absl::Status MatMul(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(MatrixProduct product,
+                        MatMulProduct(ctx.node(), ctx.input(0), ctx.input(1)));
+  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(product.gemm.dtype, product.shape));
+  product.gemm.c = result.mutable_raw_data();
+  GYRE_RETURN_IF_ERROR(Multiply(ctx, product.gemm));
+  ctx.set_output(0, std::move(result));
   return absl::OkStatus();
 }
 
-absl::Status MatMulAdd(KernelContext& ctx, const MatMulAttrs& attrs) {
-  GYRE_ASSIGN_OR_RETURN(const Sizes sizes, SizesOf(ctx.input(0), ctx.input(1), attrs));
-  GYRE_ASSIGN_OR_RETURN(const Shape shape, Shape::Make({sizes.m, sizes.n}));
-  if (ctx.input(2).shape() != shape) {
-    return absl::InvalidArgumentError(absl::StrCat("the product has shape ", shape.ToString(),
-                                                   ", but it is added to ",
-                                                   ctx.input(2).shape().ToString()));
-  }
-  GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.ReuseOrAllocate(2, ctx.input(2).dtype(), shape));
-  if (sum.raw_data() != ctx.input(2).raw_data()) {
-    std::memcpy(sum.mutable_raw_data(), ctx.input(2).raw_data(),
-                shape.num_elements() * DTypeSize(sum.dtype()));
-  }
-  GYRE_RETURN_IF_ERROR(MultiplyInputs(ctx, attrs, sizes, /*add=*/true, sum));
+absl::Status MatMulAdd(KernelContext& ctx) {
+  GYRE_ASSIGN_OR_RETURN(MatrixProduct product,
+                        MatMulProduct(ctx.node(), ctx.input(0), ctx.input(1)));
+  GYRE_RETURN_IF_ERROR(CheckSum(product, ctx.input(2)));
+  GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.ReuseOrAllocate(2, ctx.input(2).dtype(), product.shape));
+  if (sum.raw_data() != ctx.input(2).raw_data())
+    std::memcpy(sum.mutable_raw_data(), ctx.input(2).raw_data(), sum.bytes());
+  product.gemm.c = sum.mutable_raw_data();
+  product.gemm.add = true;
+  GYRE_RETURN_IF_ERROR(Multiply(ctx, product.gemm));
   ctx.set_output(0, std::move(sum));
   return absl::OkStatus();
 }
@@ -223,6 +182,39 @@ absl::Status MatMulAddBatch(BatchContext& c) {
 }
 
 }  // namespace
+
+absl::StatusOr<MatrixProduct> MatMulProduct(const Node& node, const Tensor& a, const Tensor& b) {
+  const MatMulAttrs attrs(node);
+  if (a.rank() != 2 || b.rank() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a and b must be matrices, but their shapes are ", a.shape().ToString(),
+                     " and ", b.shape().ToString()));
+  }
+  const int64_t k = a.dim(attrs.transpose_a ? 0 : 1);
+  if (k != b.dim(attrs.transpose_b ? 1 : 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("matrix sizes do not match: a is ", a.shape().ToString(),
+                     attrs.transpose_a ? " (transposed)" : "", ", b is ", b.shape().ToString(),
+                     attrs.transpose_b ? " (transposed)" : ""));
+  }
+  const int64_t m = a.dim(attrs.transpose_a ? 1 : 0), n = b.dim(attrs.transpose_b ? 0 : 1);
+  GYRE_ASSIGN_OR_RETURN(Shape shape, Shape::Make({m, n}));
+  return MatrixProduct{std::move(shape),
+                       {.dtype = a.dtype(),
+                        .m = m,
+                        .n = n,
+                        .k = k,
+                        .a = {a.raw_data(), a.dim(1), attrs.transpose_a},
+                        .b = {b.raw_data(), b.dim(1), attrs.transpose_b},
+                        .c = nullptr,
+                        .batch = {}}};
+}
+
+absl::Status CheckSum(const MatrixProduct& product, const Tensor& sum) {
+  if (sum.shape() == product.shape) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the product has shape ", product.shape.ToString(),
+                                                 ", but it is added to ", sum.shape().ToString()));
+}
 
 void RegisterMatMul(OpRegistry& ops) {
   ops.Add({
