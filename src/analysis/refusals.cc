@@ -31,9 +31,10 @@ bool IsUnregistered(const Program& program, const Node& node) {
 
 bool HasUnregistered(const Program& program) {
   const auto in = [&](const Function& function) {
-    SpendWork(static_cast<int64_t>(function.nodes.size()));
-    return absl::c_any_of(function.nodes,
-                          [&](const Node& node) { return IsUnregistered(program, node); });
+    return absl::c_any_of(function.nodes, [&](const Node& node) {
+      SpendWork();
+      return IsUnregistered(program, node);
+    });
   };
   return in(program.main()) ||
          absl::c_any_of(program.functions(), [&](const auto& named) { return in(*named.second); });

@@ -270,7 +270,7 @@ TEST_F(CommandLine, ConvertSaysWhichFileIsWrong) {
   EXPECT_THAT(missing.err, HasSubstr("nowhere.pb"));
   const Ran unnamed = Gyre({"convert", graph_, folder_.Path("graph.json")});
   EXPECT_EQ(unnamed.code, kFailure);
-  EXPECT_THAT(unnamed.err, HasSubstr(".pb, .pbtxt or .gyre"));
+  EXPECT_THAT(unnamed.err, HasSubstr("end it with .pb, .pbtxt, .gyre or .onnx"));
 }
 
 TEST(Ops, AreListedByFamilyAndDescribedOneByOne) {

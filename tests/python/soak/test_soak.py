@@ -30,6 +30,8 @@ def test_a_process_holds_what_it_held_however_many_functions_it_has_called():
         told["functions"] >= 80 and told["disturbed"] > calls / 5 and told["signals"] > calls / 50
     )
     tenth, _, full = told["states"]
-    assert full["descriptors"] == tenth["descriptors"] and full["threads"] == tenth["threads"]
+    assert full["descriptors"] == tenth["descriptors"]
+    # The one that compiles and optimises begins when the first program is hot.
+    assert full["threads"] - tenth["threads"] in (0, 1)
     assert full["objects"] < tenth["objects"] + 500
     assert full["resident"] < tenth["resident"] + KEPT
