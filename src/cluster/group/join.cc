@@ -51,6 +51,12 @@ absl::Status LateError(absl::string_view what) {
   return absl::DeadlineExceededError(absl::StrCat(what, ": the time to join is over"));
 }
 
+// Between waits: signals of the program are handled, and may end this.
+absl::Status Attend(Cancellation* cancellation) {
+  Attention::Attend();
+  return cancellation == nullptr ? absl::OkStatus() : cancellation->Poll();
+}
+
 absl::Status WriteAll(const Fd& socket, absl::string_view bytes, int64_t deadline) {
   while (!bytes.empty()) {
     const ssize_t n = send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -65,7 +71,8 @@ absl::Status WriteAll(const Fd& socket, absl::string_view bytes, int64_t deadlin
   return absl::OkStatus();
 }
 
-absl::Status ReadAll(const Fd& socket, char* into, size_t size, int64_t deadline) {
+absl::Status ReadAll(const Fd& socket, char* into, size_t size, int64_t deadline,
+                     Cancellation* cancellation) {
   while (size > 0) {
     const ssize_t n = recv(socket.get(), into, size, MSG_DONTWAIT);
     if (n > 0) {
@@ -76,11 +83,10 @@ absl::Status ReadAll(const Fd& socket, char* into, size_t size, int64_t deadline
     } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
       return SystemError("cannot read");
     } else {
-      // In short waits: signals of the program are handled meanwhile.
       const int64_t now = SystemClock().NowNanos();
       if (now >= deadline) return LateError("cannot read");
       AwaitEvents(socket, POLLIN, std::min(deadline, now + kTickNanos));
-      Attention::Attend();
+      GYRE_RETURN_IF_ERROR(Attend(cancellation));
     }
   }
   return absl::OkStatus();
@@ -96,13 +102,15 @@ absl::Status WriteMessage(const Fd& socket, const Message& message, int64_t dead
 }
 
 template <typename Message>
-absl::StatusOr<Message> ReadMessage(const Fd& socket, int64_t deadline) {
+absl::StatusOr<Message> ReadMessage(const Fd& socket, int64_t deadline,
+                                    Cancellation* cancellation) {
   uint32_t size = 0;
-  GYRE_RETURN_IF_ERROR(ReadAll(socket, reinterpret_cast<char*>(&size), sizeof(size), deadline));
+  GYRE_RETURN_IF_ERROR(
+      ReadAll(socket, reinterpret_cast<char*>(&size), sizeof(size), deadline, cancellation));
   size = ntohl(size);
   if (size > kMostMessage) return absl::InvalidArgumentError("it sends what is no message");
   std::string bytes(size, '\0');
-  GYRE_RETURN_IF_ERROR(ReadAll(socket, bytes.data(), size, deadline));
+  GYRE_RETURN_IF_ERROR(ReadAll(socket, bytes.data(), size, deadline, cancellation));
   Message message;
   if (!message.ParseFromString(bytes))
     return absl::InvalidArgumentError("it sends what is no message");
@@ -165,7 +173,7 @@ void Tell(const Fd& caller, const absl::Status& why, int64_t deadline) {
 // Reads what a caller says, and gives it its seat.
 absl::Status Admit(Fd caller, const JoinOptions& options, int64_t deadline, Seats& seats) {
   const int64_t soon = std::min(deadline, SystemClock().NowNanos() + 5'000 * kNanosPerMs);
-  const auto enlist = ReadMessage<proto::Enlist>(caller, soon);
+  const auto enlist = ReadMessage<proto::Enlist>(caller, soon, options.cancellation);
   if (!enlist.ok()) return absl::OkStatus();
   if (const absl::Status wrong = CheckEnlisted(*enlist, options); !wrong.ok()) {
     Tell(caller, wrong, soon);
@@ -190,7 +198,7 @@ absl::StatusOr<proto::Roster> Coordinate(const JoinOptions& options,
   Seats seats(options.size, self, epoch);
   std::vector<int> missing = seats.Missing();
   while (!missing.empty() && SystemClock().NowNanos() < deadline) {
-    Attention::Attend();
+    GYRE_RETURN_IF_ERROR(Attend(options.cancellation));
     Fd caller = callers->Next();
     if (caller) GYRE_RETURN_IF_ERROR(Admit(std::move(caller), options, deadline, seats));
     seats.FreeDead();
@@ -235,7 +243,7 @@ absl::StatusOr<Fd> Call(const JoinOptions& options, const std::string& token, in
                        " ms there was no coordinator: ", socket.status().message()));
     }
     std::this_thread::sleep_for(std::chrono::nanoseconds(kCallAgainNanos));
-    Attention::Attend();
+    GYRE_RETURN_IF_ERROR(Attend(options.cancellation));
   }
 }
 
@@ -285,7 +293,7 @@ class Rank {
       if (group_ != nullptr) group_->Leave(std::string(status.message()));
       End();
       std::this_thread::sleep_for(std::chrono::nanoseconds(kCallAgainNanos));
-      Attention::Attend();
+      GYRE_RETURN_IF_ERROR(Attend(options.cancellation));
     }
   }
   Group* group() { return group_.get(); }
@@ -355,7 +363,9 @@ class Rank {
     *enlist.mutable_self() = MemberOf(incarnation, host_->channel_address());
     GYRE_RETURN_IF_ERROR(WriteMessage(socket, enlist, deadline));
     // A moment longer than the coordinator waits, which says who is missing.
-    auto roster = ReadMessage<proto::Roster>(socket, deadline + 2'000 * kNanosPerMs);
+    auto roster =
+        ReadMessage<proto::Roster>(socket, deadline + 2'000 * kNanosPerMs, options.cancellation);
+    if (absl::IsCancelled(roster.status())) return roster.status();
     if (!roster.ok()) return Annotate(roster.status(), "the coordinator is gone");
     GYRE_RETURN_IF_ERROR(FromProto(roster->status()));
     if (roster->members_size() != options.size)

@@ -29,6 +29,7 @@ struct JoinOptions {
   int64_t join_timeout_ms = 300'000;  // when all must be there
   int64_t failure_timeout_ms = 5'000;
   int64_t spin_us = -1;  // how long who waits polls before it sleeps; -1: as the machine allows
+  Cancellation* cancellation = nullptr;  // ends joining; not owned
 };
 
 }  // namespace gyre::cluster

@@ -7,6 +7,7 @@
 #include "cluster/group/join.h"
 #include "ops/collective/group.h"
 #include "python/python.h"
+#include "python/signals/interrupt.h"
 
 namespace gyre::python {
 namespace {
@@ -31,12 +32,16 @@ void Join(int rank, int size, nb::handle coordinator, nb::handle token, nb::hand
   options.tries_again = tries_again;
   absl::StatusOr<std::shared_ptr<CollectiveGroup>> group = absl::UnknownError("not joined");
   uint64_t told = 0;
+  Cancellation cancellation;
+  options.cancellation = &cancellation;
   {
+    const Interruptible interruptible(cancellation);
     const nb::gil_scoped_release release;
     group = JoinGroup(options, &told);
     if (group.ok()) SetCollectiveGroup(*group);
   }
   told_epoch = told;
+  if (!group.ok()) ThrowIfInterrupted();
   ValueOf(std::move(group));
 }
 

@@ -1,8 +1,14 @@
 """How ranks come together."""
 
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 import gyre
+from child_signals import set_default_signals
 from launch import await_end, free_port, run, start
 
 
@@ -118,3 +124,26 @@ def test_a_child_that_a_rank_forks_is_alone():
         assert d.all_reduce(1.0).numpy() == 2
         """,
     )
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_ctrl_c_ends_joining(rank):
+    program = f"""
+import gyre
+print("begins", flush=True)
+try:
+    gyre.cluster.init(coordinator="127.0.0.1:{free_port()}", rank={rank}, size=2, join_timeout=60)
+except KeyboardInterrupt:
+    print("ends")
+"""
+    child = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=set_default_signals,
+    )
+    assert child.stdout.readline() == "begins\n"
+    time.sleep(0.3)  # it waits by then, or is about to
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=50)
+    assert out == "ends\n"
