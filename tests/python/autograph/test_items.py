@@ -469,3 +469,35 @@ def test_arrays_that_were_seen_are_not_kept():
     assert float(f(gyre.constant(2))) == 2
     gc.collect()
     assert len(effects._active.arrays) <= before
+
+
+def test_a_list_that_grows_is_a_list_that_may_be_empty():
+    def leaves(n, stack):
+        count = 0
+        while stack:
+            x = stack.pop()
+            if x > 1:
+                stack.append(x // 2)
+                stack.append(x - x // 2)
+            else:
+                count += 1
+        kinds = isinstance(stack, list), isinstance(stack, (dict, tuple)), type(stack) is list
+        return count, not stack, kinds
+
+    count, is_empty, kinds = gyre.function(lambda n: leaves(n, [n]))(gyre.constant(9))
+    assert (int(count), bool(is_empty)) == (9, True)
+    assert [bool(kind) for kind in kinds] == [True, False, True]
+
+
+@pytest.mark.parametrize("method", ["count", "index"])
+def test_what_a_list_that_grows_does_not_do_is_said(method):
+    def numbers(n):
+        made = []
+        for i in gyre.range(n):
+            made.append(i)
+        return made
+
+    with pytest.raises(TypeError, match="has no comparison with a list"):
+        gyre.function(lambda n: numbers(n) == [0, 1])(gyre.constant(2))
+    with pytest.raises(TypeError, match=rf"has no {method}\(\)"):
+        gyre.function(lambda n: getattr(numbers(n), method)(1))(gyre.constant(2))

@@ -60,7 +60,7 @@ def len_(value):
     if users is not None:
         return objects.call(users, value)
     if isinstance(value, TracedList):
-        return value.length() if value.count is None else value.count
+        return value.length() if value.size is None else value.size
     if isinstance(value, _gyre.Tensor) and value.is_symbolic:
         dims = value._dims
         if dims is not None and dims and dims[0] is not None:
@@ -68,6 +68,17 @@ def len_(value):
         return rows.Rows(value).length()
     found = rows.rows_of(value)
     return len(value) if found is None else found.length()
+
+
+def isinstance_(value, classes):
+    return (
+        issubclass(list, classes) if isinstance(value, TracedList) else isinstance(value, classes)
+    )
+
+
+def type_(*args):
+    is_list = len(args) == 1 and isinstance(args[0], TracedList)
+    return list if is_list else type(*args)
 
 
 def list_(*args):

@@ -351,7 +351,7 @@ def whole_or(root, changed, resized):
     if changed is None:
         return root
     if isinstance(changed, TracedList) and not resized:
-        changed.count = root.count if isinstance(root, TracedList) else len(root)
+        changed.size = root.size if isinstance(root, TracedList) else len(root)
     return changed
 
 

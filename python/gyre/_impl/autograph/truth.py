@@ -3,12 +3,15 @@
 from gyre import _gyre
 from gyre._impl.autograph import objects
 from gyre._impl.tracing.lines import place
+from gyre._impl.tracing.lists import TracedList
 from gyre._impl.tracing.state import condition, is_symbolic
 
 
 def truth(value):
-    """`condition(value)`; of a number that is traced: whether it is not zero, of a string: not
-    empty; of an object: what its class says."""
+    """`condition(value)`; of a number that is traced: whether it is not zero, of a string and of a
+    list that a traced loop changes: not empty; of an object: what its class says."""
+    if isinstance(value, TracedList):
+        value = value.length() if value.size is None else value.size
     value = condition(objects.truth_asked(value))
     if not is_symbolic(value) or value.dtype.is_bool or value.dtype.name in ("variant", "resource"):
         return value

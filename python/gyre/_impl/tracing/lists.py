@@ -49,12 +49,12 @@ def _shape(dims):
 class TracedList:
     """A list of the graph. Elements are structures of one kind.
 
-    count: how many, if that is known while tracing: where loops assigned items of a Python list.
+    size: how many, if that is known while tracing: where loops assigned items of a Python list.
     makers: functions of an item of other dtypes, of the loops around: each traces its loop anew
     with a list that it fits, or returns."""
 
-    def __init__(self, handles, element, dtypes, dims, count=None, makers=()):
-        self.handles, self.count, self.makers = list(handles), count, makers
+    def __init__(self, handles, element, dtypes, dims, size=None, makers=()):
+        self.handles, self.size, self.makers = list(handles), size, makers
         self._element = element  # a structure like the elements
         self._dtypes, self._dims = dtypes, dims
 
@@ -80,7 +80,7 @@ class TracedList:
         return self._dtypes == other._dtypes and not nest.difference(self._element, other._element)
 
     def append(self, value):
-        self.count = None
+        self.size = None
         for i, tensor in enumerate(self._leaves(value)):
             self._dims[i] = _merge(self._dims[i], tensor._dims)
             self.handles[i] = _gyre.execute("TensorListPushBack", [self.handles[i], tensor])[0]
@@ -119,7 +119,7 @@ class TracedList:
 
     def extend(self, values):
         """Appends the elements of a list of either kind."""
-        if isinstance(values, TracedList) and values.count is None:
+        if isinstance(values, TracedList) and values.size is None:
             self._take(values, 0, values.length(), 1)
             return
         for value in values:
@@ -136,7 +136,7 @@ class TracedList:
 
         paths = [f"list[{k}]" for k in range(len(self.handles))]
         self.handles = _gyre.trace_range(start, limit, step, push, self.handles, paths, name="list")
-        self.count, self._dims = None, made._dims
+        self.size, self._dims = None, made._dims
 
     def _empty(self):
         """One without elements, for elements like these."""
@@ -174,6 +174,13 @@ class TracedList:
     def __delitem__(self, index):
         raise _no("items to delete")
 
+    def __eq__(self, other):
+        if other is self or not isinstance(other, (list, TracedList)):
+            return other is self
+        raise _no("comparison with a list")
+
+    __hash__ = object.__hash__
+
     def __mul__(self, count):
         raise _no("multiples")
 
@@ -184,7 +191,7 @@ class TracedList:
 
     def pop(self):
         """Takes the last element off."""
-        self.count = None
+        self.size = None
         leaves = []
         for i, dtype in enumerate(self._dtypes):
             self.handles[i], leaf = _gyre.execute(
@@ -210,8 +217,8 @@ class TracedList:
         return _gyre.execute("SelectV2", [index < zero, index + length, index])[0]
 
     def __getitem__(self, index):
-        if isinstance(index, slice) and self.count is not None:
-            return [self[i] for i in range(*index.indices(self.count))]
+        if isinstance(index, slice) and self.size is not None:
+            return [self[i] for i in range(*index.indices(self.size))]
         if isinstance(index, slice):
             made = self._empty()
             made._take(self, *_numbers_of(index, self.length()))
@@ -262,7 +269,7 @@ class TracedList:
 
     def copy(self):
         return TracedList(
-            self.handles, self._element, self._dtypes, list(self._dims), self.count, self.makers
+            self.handles, self._element, self._dtypes, list(self._dims), self.size, self.makers
         )
 
     def to_list(self):
@@ -270,16 +277,16 @@ class TracedList:
         return [self[i] for i in range(int(self.length()))]
 
     def __len__(self):
-        if self.count is not None:
-            return self.count
+        if self.size is not None:
+            return self.size
         raise TypeError(
             "the length of a list that grows in a traced loop is known at run time only; "
             "len() of it works in converted code"
         )
 
     def __iter__(self):
-        if self.count is not None:
-            return iter([self[i] for i in range(self.count)])
+        if self.size is not None:
+            return iter([self[i] for i in range(self.size)])
         raise TypeError(
             "a list that grows in a traced loop cannot be iterated by Python; "
             "use stack(), or a for statement in converted code"

@@ -163,7 +163,7 @@ def rows_of(iterable):
     if is_symbolic(iterable):
         return Rows(iterable)
     if isinstance(iterable, TracedList):
-        return Items(iterable.length, iterable.__getitem__, iterable.count)
+        return Items(iterable.length, iterable.__getitem__, iterable.size)
     if hasattr(iterable, "_gyre_rows"):
         return iterable._gyre_rows()
     return None
