@@ -1,5 +1,7 @@
 #include "cli/defaults.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace gyre::cli {
@@ -45,6 +47,11 @@ std::vector<Endpoint> LikelyFetches(const Program& program) {
     if (uses.of_value[node.id] || is_input) continue;
     for (int32_t slot = 0; slot < node.num_outputs(); ++slot) result.push_back({node.id, slot});
   }
+  // Constants are left over, unless there is nothing else.
+  const auto is_constant = [&](Endpoint e) {
+    return program.main().node(e.node).kind() == OpKind::kConst;
+  };
+  if (!std::all_of(result.begin(), result.end(), is_constant)) std::erase_if(result, is_constant);
   return result;
 }
 

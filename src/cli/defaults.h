@@ -15,6 +15,7 @@ std::vector<NodeId> Placeholders(const Program& program);
 // The shape that a fed tensor must have, as far as the graph says.
 PartialShape FedShape(const Node& node);
 // Values of the main graph that nobody uses: what it was probably built for.
+// Constants only if there is nothing else.
 std::vector<Endpoint> LikelyFetches(const Program& program);
 // Ops without outputs that nobody waits for, such as an initialiser.
 std::vector<NodeId> LikelyTargets(const Program& program);

@@ -264,6 +264,19 @@ TEST_F(CommandLine, ConvertGoesThroughEveryFormatAndBack) {
   }
 }
 
+TEST_F(CommandLine, ConstantsThatNobodyUsesAreNotOfferedBesideResults) {
+  const std::string head = "graph {\n  %left = Const() value=int32{3} : int32\n";
+  const Ran both = Gyre({"run", folder_.Write("both.gyre", head + R"(
+  %x = Placeholder() dtype=float32 : float32
+  %y = Neg(%x) : float32
+}
+)")});
+  EXPECT_THAT(both.err, HasSubstr("y:0 float32"));
+  EXPECT_THAT(both.err, Not(HasSubstr("left:0")));
+  const Ran alone = Gyre({"run", folder_.Write("alone.gyre", head + "}\n")});
+  EXPECT_THAT(alone.err, HasSubstr("left:0 int32"));
+}
+
 TEST_F(CommandLine, ConvertSaysWhichFileIsWrong) {
   const Ran missing = Gyre({"convert", "nowhere.pb", "x.pb"});
   EXPECT_EQ(missing.code, kMisuse);
