@@ -729,7 +729,9 @@ def version() -> str: ...
 # ---- Errors: statuses of the core are raised as exceptions of gyre.errors, by code; the binding
 # asks this function once, which the package sets: code name ("INVALID_ARGUMENT"), message ->
 # exception.
-def set_error_factory(factory: Callable[[str, str], Exception] | None) -> Any: ...  # the one before
+def set_error_factory(  # the one before
+    factory: Callable[[str, str, int], Exception] | None,
+) -> Any: ...
 
 class QuietCallable:
     """A base of callable classes: calls run their method `_call(args, kwargs or None)`; what it

@@ -11,6 +11,7 @@
 #include "python/host_function.h"
 #include "python/lines.h"
 #include "python/python.h"
+#include "tensor/io/file.h"
 
 namespace gyre::python {
 namespace {
@@ -33,19 +34,20 @@ std::string LineFromPython() {
   return line.is_none() ? "" : std::string(TextOf(line, "what a line provider returns"));
 }
 
-// `code`: that of a status, INDEX_ERROR or GRAPH_SIZE_ERROR.
-void SetError(absl::string_view code, absl::string_view message) {
+// `code`: that of a status, INDEX_ERROR or GRAPH_SIZE_ERROR. `system_error`: an errno, or 0.
+void SetError(absl::string_view code, absl::string_view message, int system_error = 0) {
   if (!ErrorFactory().is_valid()) {
     PyErr_SetString(PyExc_RuntimeError, absl::StrCat(code, ": ", message).c_str());
     return;
   }
-  const nb::object error = ErrorFactory()(ToStr(code), ToStr(message));
+  const nb::object error = ErrorFactory()(ToStr(code), ToStr(message), system_error);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
 }
 
 void SetError(const absl::Status& status) {
   if (!RaiseHostException(status))
-    SetError(absl::StatusCodeToString(status.code()), CutLongWords(status.message()));
+    SetError(absl::StatusCodeToString(status.code()), CutLongWords(status.message()),
+             SystemErrorOf(status));
 }
 
 void Translate(const std::exception_ptr& exception, void*) {
@@ -148,7 +150,8 @@ void BindErrors(nb::module_& m) {
         return before.is_valid() ? before : nb::object(nb::none());
       },
       nb::arg("factory").none(),
-      "Makes the exception of a code name and a message. Returns the factory before.");
+      "Makes the exception of a code name, a message, and an errno or 0. Returns the factory "
+      "before.");
   m.def(
       "set_line_provider",
       [](nb::object provider) {

@@ -1,5 +1,7 @@
 """The errors of running and building programs: one class per canonical code."""
 
+import functools
+import os
 import re
 import traceback
 
@@ -213,9 +215,13 @@ class StructureError(TypeError, ValueError):
 _BY_CODE = {cls.code: cls for cls in OpError.__subclasses__()}
 
 
-def from_status(code: str, message: str) -> OpError:
-    """The exception of a status of the core, by the name of its code;
-    or of an index, or a graph's size."""
+def from_status(code: str, message: str, system_error: int = 0) -> OpError:
+    """The exception of a status of the core, by the name of its code; or of an index, or a graph's
+    size. system_error: the errno of the call of the operating system that it is about; then it is
+    the OSError of that, too."""
+    if system_error:
+        kind = _BY_CODE.get(globals().get(code, UNKNOWN), UnknownError)
+        return _of_system(kind, system_error)(None, None, message)
     if code == "INDEX_ERROR" or code == "INVALID_ARGUMENT" and _OUT_OF_RANGE.search(message):
         return IndexOutOfRangeError(None, None, message)
     if code == "GRAPH_SIZE_ERROR":
@@ -223,6 +229,30 @@ def from_status(code: str, message: str) -> OpError:
     if code == "INVALID_ARGUMENT" and _OUT_OF_REACH.search(message):
         return InaccessibleTensorError(None, None, message)
     return _BY_CODE.get(globals().get(code, UNKNOWN), UnknownError)(None, None, message)
+
+
+@functools.cache
+def _of_system(kind: type[OpError], number: int) -> type[OpError]:
+    """The class of an error of the core that is about a call of the operating system."""
+
+    code = next(name for name, value in globals().items() if name.isupper() and value == kind.code)
+
+    def begin(self, node_def, op, message, *args):
+        kind.__init__(self, node_def, op, message, *args)
+        self.errno, self.strerror, self.filename = number, os.strerror(number), None
+
+    def reduce(self):
+        return from_status, (code, self.message, number)
+
+    members = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+        "__init__": begin,
+        "__str__": lambda self: self.message,
+        "__reduce__": reduce,
+    }
+    return type(kind.__name__, (kind, type(OSError(number, ""))), members)
 
 
 def exception_type_from_error_code(code: int) -> type[OpError]:

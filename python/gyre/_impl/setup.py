@@ -6,10 +6,10 @@ from gyre._impl import notebooks, tensor
 from gyre._impl.tracing import tracebacks, user_code
 
 
-def _error(code: str, message: str) -> Exception:
+def _error(code: str, message: str, system_error: int) -> Exception:
     from gyre._impl import errors
 
-    return errors.from_status(code, message)
+    return errors.from_status(code, message, system_error)
 
 
 def _conversion():

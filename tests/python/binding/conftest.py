@@ -6,7 +6,7 @@ from gyre import _gyre
 
 
 class CoreError(Exception):
-    def __init__(self, code, message):
+    def __init__(self, code, message, system_error):
         super().__init__(message)
         self.code = code
 

@@ -303,7 +303,7 @@ def test_error_codes():
         _gyre.execute("Nonsense", [])
     assert caught.value.code == "NOT_FOUND" and "Nonsense" in str(caught.value)
 
-    def broken(code, message):
+    def broken(code, message, system_error):
         raise KeyError(code)
 
     _gyre.set_error_factory(broken)

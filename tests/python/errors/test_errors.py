@@ -1,5 +1,6 @@
 """Exceptions of the core, by code."""
 
+import errno
 import pickle
 
 import pytest
@@ -46,3 +47,16 @@ def test_unknown_codes():
 
     assert type(from_status("NO_SUCH_CODE", "x")) is gyre.errors.UnknownError
     assert type(from_status("DATA_LOSS", "x")) is gyre.errors.DataLossError
+
+
+def test_what_the_system_refuses_is_an_oserror_too(tmp_path):
+    f = gyre.function(lambda x: x + 1.0, input_signature=[gyre.TensorSpec([], gyre.float32)])
+    nowhere = tmp_path / "no" / "model.onnx"
+    for fails in (lambda: gyre.onnx.save(f, nowhere), lambda: gyre.onnx.load(nowhere)):
+        with pytest.raises(FileNotFoundError) as caught:
+            fails()
+        error = caught.value
+        assert isinstance(error, gyre.errors.NotFoundError) and error.errno == errno.ENOENT
+        assert str(error) == error.message and str(nowhere) in error.message
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error) and str(again) == str(error)
