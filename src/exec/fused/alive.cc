@@ -80,8 +80,8 @@ AliveSets::Set AliveSets::OfMerge(const Node& merge) {
   }
   // Of both sides of one predicate: alive as what they have in common.
   if (merge.inputs.size() == 2) {
-    const std::vector<Atom>& a = sets_[OfInput(merge.inputs[0])];
-    const std::vector<Atom>& b = sets_[OfInput(merge.inputs[1])];
+    const Set of_first = OfInput(merge.inputs[0]), of_second = OfInput(merge.inputs[1]);
+    const std::vector<Atom>&a = sets_[of_first], &b = sets_[of_second];
     std::vector<Atom> only_a, only_b, both;
     std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only_a));
     std::set_difference(b.begin(), b.end(), a.begin(), a.end(), std::back_inserter(only_b));
