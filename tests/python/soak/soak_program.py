@@ -212,6 +212,14 @@ def phase(driver, subjects, calls, seed):
     return state()
 
 
+@gyre.function(jit_compile=True)
+def compiled(n):
+    i = 0
+    while i < n:
+        i += 1
+    return i
+
+
 def main(calls, seed):
     warnings.simplefilter("ignore")
     for module in (
@@ -234,6 +242,8 @@ def main(calls, seed):
     subjects = [subject for subject in subjects if subject.is_steady()]
     # some runs ask for the pool's threads, sooner or later
     gyre.ones([700, 700]) @ gyre.ones([700, 700])
+    # and some programs become hot, for which the compiler is loaded
+    assert compiled(gyre.constant(9)).numpy() == 9
     driver = Driver(subjects, seed)
     tenth = phase(driver, subjects, calls // 10, seed)
     half = phase(driver, subjects, calls // 10 * 4, seed + 1)
