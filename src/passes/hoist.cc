@@ -102,35 +102,32 @@ class Hoister {
       : effects_(*staged.program), shapes_(staged), edit_(staged), counts_(CountNames(edit_)) {}
 
   absl::StatusOr<Staged> Run() && {
-    // Callees first: what leaves an inner loop may leave the outer one.
-    std::vector<std::string> names = edit_.CalleesFirst();
-    names.push_back("");
-    for (const std::string& name : names) {
-      Rewrite rewrite = edit_.Change(name);
-      if (IsOpaque(rewrite.function())) continue;
-      const BodyFacts body = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
-      for (const NodeId id : body.order) {
-        if (IsLoop(rewrite.node(id).kind()) && !body.is_fixed[id])
-          GYRE_RETURN_IF_ERROR(HoistOutOf(id, rewrite));
-      }
-      GYRE_RETURN_IF_ERROR(edit_.Take(name, std::move(rewrite)));
-    }
+    // What leaves an inner loop may leave the outer one.
+    GYRE_RETURN_IF_ERROR(passes::RewriteCalleesFirst(
+        edit_, effects_,
+        [this](const std::string&, const BodyFacts& body, Rewrite& caller) -> absl::Status {
+          for (const NodeId id : body.order) {
+            if (IsLoop(caller.node(id).kind()) && !body.is_fixed[id])
+              GYRE_RETURN_IF_ERROR(HoistOutOf(id, body, caller));
+          }
+          return absl::OkStatus();
+        }));
     return std::move(edit_).Finish();
   }
 
  private:
-  static bool MakesAnIteration(const Node& loop, const Rewrite& caller) {
+  static bool MakesAnIteration(const Node& loop, const BodyFacts& body, const Rewrite& caller) {
     if (SelectorOf(loop) != Selector::kBounds) return false;
     std::vector<Tensor> bounds;
     for (int i = 0; i < NumSelectorInputs(loop); ++i) {
-      const Tensor* value = ConstantValue(caller.node(caller.Resolve(loop.inputs[i]).node));
+      const Tensor* const value = passes::ConstantOf(caller, body, loop.inputs[i]);
       if (value == nullptr || value->dtype() != DType::kInt32) return false;
       bounds.push_back(*value);
     }
     return CountIterations(bounds[0], bounds[1], bounds[2]).value_or(0) > 0;
   }
 
-  absl::Status HoistOutOf(NodeId id, Rewrite& caller) {
+  absl::Status HoistOutOf(NodeId id, const BodyFacts& body, Rewrite& caller) {
     const Node loop = caller.node(id);
     if (!StructuredEdit::CanChange(edit_, effects_, counts_, loop)) return absl::OkStatus();
     const std::vector<Callee> callees = CalleesOf(edit_.program(), loop);
@@ -144,7 +141,7 @@ class Hoister {
       for (size_t i = 0; i < fixed.size(); ++i) args.push_back(fixed[i] ? static_cast<int>(i) : -1);
       found.push_back(std::make_unique<Invariants>(
           *edit_.Find(callee.function.name), effects_, callee.function.name, args,
-          callee.is_condition() || MakesAnIteration(loop, caller), shapes_));
+          callee.is_condition() || MakesAnIteration(loop, body, caller), shapes_));
       any |= !found.back()->frontier().empty();
     }
     return any ? Move(loop, found, caller) : absl::OkStatus();

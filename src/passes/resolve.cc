@@ -45,12 +45,7 @@ class Resolver {
   }
 
  private:
-  const Tensor* Constant(Endpoint e) const {
-    e = rewrite_.Resolve(e);
-    if (static_cast<size_t>(e.node) < body_.is_fixed.size() && body_.is_fixed[e.node])
-      return nullptr;
-    return ConstantValue(rewrite_.node(e.node));
-  }
+  const Tensor* Constant(Endpoint e) const { return passes::ConstantOf(rewrite_, body_, e); }
 
   absl::Status ResolveNode(const Node& node) {
     if (IsConditional(node.kind())) {

@@ -30,19 +30,17 @@ using passes::Rewrite;
 using passes::StagedEdit;
 
 // The only value of an int32 or int64 constant; nullopt: it is none.
-std::optional<int64_t> IntegerOf(const Node& node) {
-  const Tensor* const value = ConstantValue(node);
+std::optional<int64_t> IntegerOf(const Tensor* value) {
   if (value == nullptr || value->num_elements() != 1) return std::nullopt;
   if (value->dtype() == DType::kInt32) return value->values<int32_t>()[0];
   if (value->dtype() == DType::kInt64) return value->values<int64_t>()[0];
   return std::nullopt;
 }
 
-// Rows of shape `row` have the shape that the constant `dims` asks for.
-bool AllowsRows(const Node& dims, const PartialShape& row) {
-  const Tensor* const wanted = ConstantValue(dims);
+// Rows of shape `row` have the shape that `wanted` asks for; null: nobody knows which.
+bool AllowsRows(const Tensor* wanted, const PartialShape& row) {
   if (wanted == nullptr) return false;
-  if (wanted->shape().IsScalar()) return IntegerOf(dims) == -1;
+  if (wanted->shape().IsScalar()) return IntegerOf(wanted) == -1;
   if (!row.has_rank() || wanted->shape().rank() != 1 || wanted->num_elements() != row.rank())
     return false;
   for (int i = 0; i < row.rank(); ++i) {
@@ -76,13 +74,14 @@ LoopFunction FunctionOf(const Node& loop, const Function& function) {
 class RowLoop {
  public:
   RowLoop(const Node& loop, const std::string& body_name, LoopFunction body,
-          std::optional<LoopFunction> condition, Rewrite& caller, const std::string& caller_name,
-          NamedShapes& shapes)
+          std::optional<LoopFunction> condition, const Rewrite& caller,
+          const BodyFacts& caller_facts, const std::string& caller_name, NamedShapes& shapes)
       : loop_(loop),
         body_name_(body_name),
         body_(std::move(body)),
         condition_(std::move(condition)),
         caller_(caller),
+        caller_facts_(caller_facts),
         caller_name_(caller_name),
         shapes_(shapes),
         readers_(passes::Readers(*body_.function)),
@@ -97,9 +96,8 @@ class RowLoop {
   };
   // What an iteration takes, as an argument of the function of one row.
   struct Taken {
-    Endpoint inside;  // in the body
-    Endpoint
-        outside;  // in the caller: all rows, or what is the same for all; node -1: their numbers
+    Endpoint inside;   // in the body
+    Endpoint outside;  // in the caller: all rows, or one for all; node -1: the rows' numbers
     bool stacked;
     PartialShape row;
   };
@@ -123,7 +121,20 @@ class RowLoop {
 
  private:
   const Node& InBody(NodeId id) const { return body_.function->node(id); }
-  const Node& Outside(Endpoint e) const { return caller_.node(e.node); }
+  // Of values of the caller.
+  RowPart PartOf(Endpoint e) const {
+    const Node* const maker = passes::MakerOf(caller_, caller_facts_, e);
+    return maker == nullptr ? RowPart::kOther : RowPartOf(*maker);
+  }
+  std::optional<int64_t> NumberOf(Endpoint e) const {
+    return IntegerOf(passes::ConstantOf(caller_, caller_facts_, e));
+  }
+  bool Allows(Endpoint element_shape, const PartialShape& row) const {
+    return AllowsRows(passes::ConstantOf(caller_, caller_facts_, element_shape), row);
+  }
+  Endpoint InputOf(Endpoint e, int input) const {
+    return caller_.Resolve(caller_.node(e.node).inputs[input]);
+  }
 
   // The number of the row: the counter of For, or a variable that begins with 0 and grows by 1.
   void FindCounters() {
@@ -135,8 +146,8 @@ class RowLoop {
       if (next.role() != Role::kSum || next.inputs.size() != 2) continue;
       for (const int side : {0, 1}) {
         if (body_.variable_of[next.inputs[side].node] == static_cast<int>(i) &&
-            IntegerOf(InBody(next.inputs[1 - side].node)) == 1 &&
-            IntegerOf(Outside(InitialOf(static_cast<int>(i)))) == 0)
+            IntegerOf(ConstantValue(InBody(next.inputs[1 - side].node))) == 1 &&
+            NumberOf(InitialOf(static_cast<int>(i))) == 0)
           is_counter_[i] = true;
       }
     }
@@ -151,9 +162,7 @@ class RowLoop {
 
   bool FindLimit() {
     if (SelectorOf(loop_) == Selector::kBounds) {
-      if (IntegerOf(Outside(caller_.Resolve(loop_.inputs[0]))) != 0 ||
-          IntegerOf(Outside(caller_.Resolve(loop_.inputs[2]))) != 1)
-        return false;
+      if (NumberOf(loop_.inputs[0]) != 0 || NumberOf(loop_.inputs[2]) != 1) return false;
       return TakeLimit(caller_.Resolve(loop_.inputs[1]));
     }
     return condition_ && condition_->function->control_results.empty() &&
@@ -171,24 +180,22 @@ class RowLoop {
     const int variable = condition_->variable_of[node.inputs[0].node];
     if (variable < 0 || !is_counter_[variable]) return false;
     const Node& bound = condition_->function->node(node.inputs[1].node);
-    if (const std::optional<int64_t> number = IntegerOf(bound)) return TakeNumber(*number);
+    if (const std::optional<int64_t> number = IntegerOf(ConstantValue(bound)))
+      return TakeNumber(*number);
     const int of = condition_->variable_of[bound.id];
     return of >= 0 && invariant_[of] && TakeLimit(InitialOf(of));
   }
 
   // `e` without the guard against a negative number, of what counts rows.
   Endpoint Unguarded(Endpoint e) const {
-    const Node& node = Outside(e);
-    if (RowPartOf(node) != RowPart::kMaximum ||
-        IntegerOf(Outside(caller_.Resolve(node.inputs[1]))) != 0)
-      return e;
-    const Endpoint count = caller_.Resolve(node.inputs[0]);
-    return RowPartOf(Outside(count)) == RowPart::kPick ? count : e;
+    if (PartOf(e) != RowPart::kMaximum || NumberOf(InputOf(e, 1)) != 0) return e;
+    const Endpoint count = InputOf(e, 0);
+    return PartOf(count) == RowPart::kPick ? count : e;
   }
 
   bool TakeLimit(Endpoint limit) {
     limit = Unguarded(limit);
-    if (const std::optional<int64_t> number = IntegerOf(Outside(limit))) return TakeNumber(*number);
+    if (const std::optional<int64_t> number = NumberOf(limit)) return TakeNumber(*number);
     if (known_limit_ || (limit_.node >= 0 && limit_ != limit)) return false;
     limit_ = limit;
     return true;
@@ -199,7 +206,7 @@ class RowLoop {
     return true;
   }
   bool IsLimit(Endpoint e) const {
-    return known_limit_ ? IntegerOf(Outside(e)) == *known_limit_ : Unguarded(e) == limit_;
+    return known_limit_ ? NumberOf(e) == *known_limit_ : Unguarded(e) == limit_;
   }
 
   // All variables that are neither counters nor the same for all rows are lists that get a row in
@@ -215,19 +222,17 @@ class RowLoop {
       if (body_.variable_of[list] != static_cast<int>(i) || readers_[list].size() != 1 ||
           !readers_[next.id].empty() || !next.control_inputs.empty())
         return false;
-      const Node& first = Outside(InitialOf(static_cast<int>(i)));
+      const Endpoint first = InitialOf(static_cast<int>(i));
       if (part == RowPart::kSet) {
-        if (!IsRowNumber(next.inputs[1]) || RowPartOf(first) != RowPart::kReserve ||
-            !IsLimit(caller_.Resolve(first.inputs[1])))
+        if (!IsRowNumber(next.inputs[1]) || PartOf(first) != RowPart::kReserve ||
+            !IsLimit(InputOf(first, 1)))
           return false;
-      } else if (RowPartOf(first) != RowPart::kEmpty ||
-                 IntegerOf(Outside(caller_.Resolve(first.inputs[1]))) != -1) {
+      } else if (PartOf(first) != RowPart::kEmpty || NumberOf(InputOf(first, 1)) != -1) {
         return false;
       }
       const Endpoint value = next.inputs[part == RowPart::kSet ? 2 : 1];
-      const Made made = {static_cast<int>(i), value, RowShape(value),
-                         caller_.Resolve(first.inputs[0])};
-      if (!AllowsRows(Outside(made.element_shape), made.row)) return false;
+      const Made made = {static_cast<int>(i), value, RowShape(value), InputOf(first, 0)};
+      if (!Allows(made.element_shape, made.row)) return false;
       made_.push_back(made);
     }
     return !made_.empty();
@@ -295,10 +300,10 @@ class RowLoop {
 
   std::optional<Endpoint> RowsOfList(const Node& get) const {
     const std::optional<Endpoint> list = Invariant(get.inputs[0]);
-    if (!list || !IsRowNumber(get.inputs[1]) || RowPartOf(Outside(*list)) != RowPart::kRows ||
-        !AllowsRows(InBody(get.inputs[2].node), RowShape({get.id, 0})))
+    if (!list || !IsRowNumber(get.inputs[1]) || PartOf(*list) != RowPart::kRows ||
+        !AllowsRows(ConstantValue(InBody(get.inputs[2].node)), RowShape({get.id, 0})))
       return std::nullopt;
-    return caller_.Resolve(Outside(*list).inputs[0]);
+    return InputOf(*list, 0);
   }
 
   std::optional<Endpoint> RowsOfAccess(const ElementAccess& access) const {
@@ -327,21 +332,21 @@ class RowLoop {
     });
   }
   bool HasLimitRows(Endpoint rows) const {
-    const PartialShape shape = shapes_.Of(caller_name_, Outside(rows).name, rows.slot);
+    const PartialShape shape = shapes_.Of(caller_name_, caller_.node(rows.node).name, rows.slot);
     if (known_limit_) return shape.has_rank() && shape.rank() > 0 && shape.dim(0) == *known_limit_;
-    const Node& pick = Outside(limit_);
-    if (RowPartOf(pick) != RowPart::kPick || !pick.control_inputs.empty()) return false;
-    const Node& dims = Outside(caller_.Resolve(pick.inputs[0]));
-    return RowPartOf(dims) == RowPart::kShape && caller_.Resolve(dims.inputs[0]) == rows &&
-           IntegerOf(Outside(caller_.Resolve(pick.inputs[1]))) == 0 &&
-           IntegerOf(Outside(caller_.Resolve(pick.inputs[3]))) == 1;
+    if (PartOf(limit_) != RowPart::kPick || !caller_.node(limit_.node).control_inputs.empty())
+      return false;
+    const Endpoint dims = InputOf(limit_, 0);
+    return PartOf(dims) == RowPart::kShape && InputOf(dims, 0) == rows &&
+           NumberOf(InputOf(limit_, 1)) == 0 && NumberOf(InputOf(limit_, 3)) == 1;
   }
 
   const Node& loop_;
   const std::string body_name_;
   const LoopFunction body_;
   const std::optional<LoopFunction> condition_;
-  Rewrite& caller_;
+  const Rewrite& caller_;
+  const BodyFacts& caller_facts_;
   const std::string caller_name_;
   NamedShapes& shapes_;
   const std::vector<std::vector<NodeId>> readers_;  // in the body
@@ -360,20 +365,18 @@ class RowsPassRun {
       : effects_(*staged.program), shapes_(staged), edit_(staged) {}
 
   absl::StatusOr<Staged> Run() && {
-    std::vector<std::string> names = edit_.CalleesFirst();
-    names.push_back("");
-    for (const std::string& name : names) {
-      Rewrite rewrite = edit_.Change(name);
-      if (IsOpaque(rewrite.function())) continue;
-      facts_ = passes::ReadBody(rewrite.function(), effects_, rewrite.run().feeds);
-      readers_ = passes::Readers(rewrite.function());
-      for (const NodeId id : facts_->order) {
-        SpendWork();
-        if (IsLoop(rewrite.node(id).kind()) && facts_->IsPure(id))
-          GYRE_RETURN_IF_ERROR(Look(name, id, rewrite));
-      }
-      GYRE_RETURN_IF_ERROR(edit_.Take(name, std::move(rewrite)));
-    }
+    GYRE_RETURN_IF_ERROR(passes::RewriteCalleesFirst(
+        edit_, effects_,
+        [this](const std::string& name, const BodyFacts& facts, Rewrite& caller) -> absl::Status {
+          facts_ = &facts;
+          readers_ = passes::Readers(caller.function());
+          for (const NodeId id : facts.order) {
+            SpendWork();
+            if (IsLoop(caller.node(id).kind()) && facts.IsPure(id))
+              GYRE_RETURN_IF_ERROR(Look(name, id, caller));
+          }
+          return absl::OkStatus();
+        }));
     return std::move(edit_).Finish();
   }
 
@@ -398,7 +401,7 @@ class RowsPassRun {
       }
     }
     if (body == nullptr) return absl::OkStatus();
-    RowLoop rows(loop, body_name, FunctionOf(loop, *body), std::move(condition), caller,
+    RowLoop rows(loop, body_name, FunctionOf(loop, *body), std::move(condition), caller, *facts_,
                  caller_name, shapes_);
     if (!rows.Matches()) return absl::OkStatus();
     return Replace(loop, rows, *body, caller);
@@ -490,7 +493,7 @@ class RowsPassRun {
       const Node& stack = caller.node(id);
       if (caller.IsDropped(id) || RowPartOf(stack) != RowPart::kStack || stack.inputs[0] != list ||
           !facts_->IsPure(id) || !made.row.IsFullyKnown() ||
-          !AllowsRows(caller.node(caller.Resolve(stack.inputs[1]).node), made.row))
+          !AllowsRows(passes::ConstantOf(caller, *facts_, stack.inputs[1]), made.row))
         continue;
       caller.Replace({id, 0}, all);
       caller.Drop(id, {all.node});
@@ -507,7 +510,7 @@ class RowsPassRun {
   NamedShapes shapes_;
   StagedEdit edit_;
   // Of the function whose loops are looked at.
-  std::optional<BodyFacts> facts_;
+  const BodyFacts* facts_ = nullptr;
   std::vector<std::vector<NodeId>> readers_;
 };
 

@@ -84,7 +84,7 @@ class Sinking {
     }
     return moves;
   }
-  const std::vector<NodeId>& order() const { return body_.order; }
+  const BodyFacts& body() const { return body_; }
 
  private:
   void FindWhatStays(const RunSignature& run) {
@@ -138,9 +138,11 @@ class Sinking {
 // One If or Case while nodes move into its branches.
 class Mover {
  public:
-  Mover(StagedEdit& edit, passes::NameCounts& counts, NodeId structured, Rewrite& caller)
+  Mover(StagedEdit& edit, passes::NameCounts& counts, NodeId structured, const BodyFacts& body,
+        Rewrite& caller)
       : edit_(edit),
         structured_(caller.node(structured)),
+        body_(body),
         caller_(caller),
         old_(passes::InterfaceOf(structured_)),
         structured_edit_(edit, counts, structured_) {}
@@ -195,9 +197,9 @@ class Mover {
     for (const NodeId id : nodes) {
       Node inside = caller_.node(id);
       for (Endpoint& e : inside.inputs) {
-        const Node& source = caller_.node(e.node);
-        if (ConstantValue(source) != nullptr && !copies.contains(e.node))
-          copies[e.node] = function.Add(source, before);
+        const Node* const source = passes::MakerOf(caller_, body_, e);
+        const bool is_constant = source != nullptr && ConstantValue(*source) != nullptr;
+        if (is_constant && !copies.contains(e.node)) copies[e.node] = function.Add(*source, before);
         const auto copy = copies.find(e.node);
         e = copy == copies.end() ? Argument(branch, e) : Endpoint{copy->second, e.slot};
       }
@@ -213,6 +215,7 @@ class Mover {
 
   StagedEdit& edit_;
   const Node structured_;
+  const BodyFacts& body_;  // of the caller
   Rewrite& caller_;
   const passes::StructuredInterface old_;
   passes::StructuredInterface wanted_;
@@ -237,10 +240,10 @@ absl::StatusOr<Staged> SinkPass(const Staged& staged) {
     if (IsOpaque(rewrite.function())) continue;
     const Sinking sinking(edit, effects, counts, rewrite);
     const auto moves = sinking.Moves();
-    for (const NodeId id : sinking.order()) {
+    for (const NodeId id : sinking.body().order) {
       const auto it = moves.find(id);
       if (it == moves.end()) continue;
-      GYRE_RETURN_IF_ERROR(Mover(edit, counts, id, rewrite).Move(it->second));
+      GYRE_RETURN_IF_ERROR(Mover(edit, counts, id, sinking.body(), rewrite).Move(it->second));
     }
     GYRE_RETURN_IF_ERROR(edit.Take(name, std::move(rewrite)));
   }

@@ -37,11 +37,12 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
 
   static Result Run(const golden::Case& golden, const std::shared_ptr<const Program>& program,
                     const char* engine, const char* form, const Trial& trial,
-                    RunObserver* observer = nullptr) {
+                    RunObserver* observer = nullptr, uint64_t passes_order_seed = 0) {
     SessionOptions options;
     options.engine = *ParseEngineKind(engine);
     options.form = *ParseProgramForm(form);
     options.seed = 1;
+    options.testing.passes_order_seed = passes_order_seed;
     options.parallel.threads = 1;
     options.print = [](absl::string_view, absl::string_view) {};
     auto session = Session::Create(program, options);
@@ -101,20 +102,28 @@ class RandomSignatures : public ::testing::TestWithParam<const char*> {
     if (races) return;
     want_ok_ += want.ok() ? 1 : 0;
     ++trials_;
-    for (const char* form : {"imported", "raised", "relowered", "optimized"}) {
-      const Result got = Run(golden, program, "dataflow", form, trial);
-      if (absl::IsUnimplemented(got.status())) continue;  // it has no structured form
-      if (!want.ok()) {  // forms may lose an error, with what nobody needs
-        if (form != std::string("imported") && got.ok()) continue;
-        EXPECT_EQ(want.status().code(), got.status().code())
-            << form << ": " << got.status() << "\nwant " << want.status();
-        continue;
-      }
-      EXPECT_TRUE(got.ok()) << form << ": " << got.status();
-      if (!got.ok()) continue;
-      for (size_t i = 0; i < want->size(); ++i)
-        EXPECT_TRUE(AttrEquals((*want)[i], (*got)[i])) << form << ": " << trial.fetches[i];
+    for (const char* form : {"imported", "raised", "relowered", "optimized"})
+      CompareForm(form, Run(golden, program, "dataflow", form, trial), want, trial);
+    // In any order: what is fed must not be cut off by an earlier pass.
+    const uint64_t order = random_() | 1;
+    SCOPED_TRACE(absl::StrCat("passes in the order of seed ", order));
+    CompareForm("optimized", Run(golden, program, "dataflow", "optimized", trial, nullptr, order),
+                want, trial);
+  }
+
+  static void CompareForm(const std::string& form, const Result& got, const Result& want,
+                          const Trial& trial) {
+    if (absl::IsUnimplemented(got.status())) return;  // it has no structured form
+    if (!want.ok()) {  // forms may lose an error, with what nobody needs
+      if (form != "imported" && got.ok()) return;
+      EXPECT_EQ(want.status().code(), got.status().code())
+          << form << ": " << got.status() << "\nwant " << want.status();
+      return;
     }
+    EXPECT_TRUE(got.ok()) << form << ": " << got.status();
+    if (!got.ok()) return;
+    for (size_t i = 0; i < want->size(); ++i)
+      EXPECT_TRUE(AttrEquals((*want)[i], (*got)[i])) << form << ": " << trial.fetches[i];
   }
 
   std::mt19937_64 random_;

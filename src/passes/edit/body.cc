@@ -40,6 +40,17 @@ BodyFacts ReadBody(const Function& function, const Effects& effects,
   return body;
 }
 
+const Node* MakerOf(const Rewrite& rewrite, const BodyFacts& body, Endpoint e) {
+  e = rewrite.Resolve(e);
+  const bool is_old = static_cast<size_t>(e.node) < body.is_fixed.size();
+  return is_old && body.is_fixed[e.node] ? nullptr : &rewrite.node(e.node);
+}
+
+const Tensor* ConstantOf(const Rewrite& rewrite, const BodyFacts& body, Endpoint e) {
+  const Node* const maker = MakerOf(rewrite, body, e);
+  return maker == nullptr ? nullptr : ConstantValue(*maker);
+}
+
 std::vector<std::vector<NodeId>> Readers(const Function& function) {
   std::vector<std::vector<NodeId>> readers(function.nodes.size());
   for (const Node& node : function.nodes) {

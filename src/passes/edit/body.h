@@ -6,6 +6,7 @@
 #include "analysis/effects.h"
 #include "analysis/run_signature.h"
 #include "ir/program.h"
+#include "passes/edit/rewrite.h"
 
 namespace gyre::passes {
 
@@ -25,6 +26,12 @@ struct BodyFacts {
 // Linear in nodes and edges.
 BodyFacts ReadBody(const Function& function, const Effects& effects,
                    const std::vector<Endpoint>& feeds = {});
+
+// The node that makes `e` now; null where that says nothing of `e`, which is fed or a reference.
+// Requirement: `body` is what ReadBody says of the function before its change.
+const Node* MakerOf(const Rewrite& rewrite, const BodyFacts& body, Endpoint e);
+// What `e` is in every run, if that is a constant; else null.
+const Tensor* ConstantOf(const Rewrite& rewrite, const BodyFacts& body, Endpoint e);
 
 // Per node: the nodes that read one of its outputs, once per input that does.
 std::vector<std::vector<NodeId>> Readers(const Function& function);

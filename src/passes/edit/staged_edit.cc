@@ -121,5 +121,21 @@ absl::StatusOr<Staged> RewriteEach(
   return std::move(staged_edit).Finish();
 }
 
+absl::Status RewriteCalleesFirst(
+    StagedEdit& staged_edit, const Effects& effects,
+    const std::function<absl::Status(const std::string& name, const BodyFacts& body,
+                                     Rewrite& rewrite)>& edit) {
+  std::vector<std::string> names = staged_edit.CalleesFirst();
+  names.push_back("");
+  for (const std::string& name : names) {
+    if (IsOpaque(name.empty() ? staged_edit.main() : *staged_edit.Find(name))) continue;
+    Rewrite rewrite = staged_edit.Change(name);
+    const BodyFacts body = ReadBody(rewrite.function(), effects, rewrite.run().feeds);
+    GYRE_RETURN_IF_ERROR(edit(name, body, rewrite));
+    GYRE_RETURN_IF_ERROR(staged_edit.Take(name, std::move(rewrite)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace passes
 }  // namespace gyre

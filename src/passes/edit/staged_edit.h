@@ -11,6 +11,7 @@
 
 #include "analysis/effects.h"
 #include "base/hash_map.h"
+#include "passes/edit/body.h"
 #include "passes/edit/rewrite.h"
 #include "passes/staged.h"
 
@@ -54,5 +55,12 @@ class StagedEdit {
 absl::StatusOr<Staged> RewriteEach(
     const Staged& staged,
     const std::function<absl::Status(absl::string_view name, Rewrite& rewrite)>& edit);
+
+// The same for passes that look from callers into what they call: callees come before their
+// callers, which see them changed. `edit` gets what is known of the function before its change.
+absl::Status RewriteCalleesFirst(
+    StagedEdit& staged_edit, const Effects& effects,
+    const std::function<absl::Status(const std::string& name, const BodyFacts& body,
+                                     Rewrite& rewrite)>& edit);
 
 }  // namespace gyre::passes
