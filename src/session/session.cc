@@ -66,14 +66,9 @@ constexpr absl::string_view kTheseVariables = "these variables";
 class RunLimits {
  public:
   explicit RunLimits(const RunOptions& options)
-      : user_(options.cancellation),
-        budget_bytes_(options.budget_bytes > 0 ? options.budget_bytes : DefaultBudget()),
-        start_(options.timeout_ms > 0 ? SystemClock().NowNanos() : 0),
-        cancellation_(std::make_shared<Cancellation>(DeadlineOf(options.timeout_ms, start_))) {
-    if (user_ == nullptr) return;
-    callback_ =
-        user_->AddCallback([run = cancellation_, user = user_] { run->Cancel(user->status()); });
-  }
+      : RunLimits(options, options.timeout_ms > 0 ? SystemClock().NowNanos() : 0) {}
+  // Of a run that is another's second try: it ends when that one would have had to.
+  RunLimits(const RunOptions& options, const RunLimits& first) : RunLimits(options, first.start_) {}
   ~RunLimits() {
     if (user_ != nullptr) user_->RemoveCallback(callback_);
   }
@@ -91,6 +86,16 @@ class RunLimits {
   }
 
  private:
+  RunLimits(const RunOptions& options, int64_t start)
+      : user_(options.cancellation),
+        budget_bytes_(options.budget_bytes > 0 ? options.budget_bytes : DefaultBudget()),
+        start_(start),
+        cancellation_(std::make_shared<Cancellation>(DeadlineOf(options.timeout_ms, start_))) {
+    if (user_ == nullptr) return;
+    callback_ =
+        user_->AddCallback([run = cancellation_, user = user_] { run->Cancel(user->status()); });
+  }
+
   static int64_t DeadlineOf(int64_t timeout_ms, int64_t start) {
     constexpr int64_t kNanosPerMs = 1'000'000;
     // What lies beyond the end of the clock is no deadline.
@@ -384,7 +389,10 @@ absl::StatusOr<std::vector<Tensor>> Session::State::Run(const Prepared& prep,
       RunOnce(*prep.executable, prep, feeds, run_options, limits);
   if (results.ok() || prep.hot == nullptr || !prep.hot->RepeatsToTell(results.status()))
     return results;
-  return RunOnce(prep.hot->imported(), prep, feeds, run_options, RunLimits(run_options));
+  absl::StatusOr<std::vector<Tensor>> again =
+      RunOnce(prep.hot->imported(), prep, feeds, run_options, RunLimits(run_options, limits));
+  // It was to say more of this error, not to end for want of time or memory.
+  return again.ok() || prep.hot->RepeatsToTell(again.status()) ? again : results;
 }
 
 absl::StatusOr<std::vector<Tensor>> Session::State::RunOnce(const Executable& executable,
@@ -422,8 +430,8 @@ absl::StatusOr<std::vector<Tensor>> Session::State::RunOnce(const Executable& ex
   if (part != nullptr) {
     const auto deciders = prep.deciders.find(part->DivergedAt());
     if (absl::IsFailedPrecondition(results.status()) && deciders != prep.deciders.end()) {
-      results = absl::FailedPreconditionError(
-          absl::StrCat(results.status().message(), deciders->second));
+      results =
+          absl::FailedPreconditionError(absl::StrCat(results.status().message(), deciders->second));
     }
     part->End(results.status());
   }

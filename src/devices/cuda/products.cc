@@ -10,29 +10,27 @@
 namespace gyre::cuda {
 namespace {
 
-using MakeProduct = absl::StatusOr<MatrixProduct> (*)(const Node&, const Tensor&, const Tensor&);
-
-// What is added to; null: nothing.
-absl::Status Multiply(KernelContext& ctx, MakeProduct make, const Tensor* sum) {
+// Of inputs 0 and 1; if `kAdds`, added to input 2.
+template <typename Attrs, bool kAdds>
+absl::Status Multiply(KernelContext& ctx, const Attrs& attrs) {
   GYRE_ASSIGN_OR_RETURN(CudaDevice* const device, CudaDevice::Of(ctx));
   GYRE_ASSIGN_OR_RETURN(const Tensor a, device->There(ctx, ctx.input(0)));
   GYRE_ASSIGN_OR_RETURN(const Tensor b, device->There(ctx, ctx.input(1)));
-  GYRE_ASSIGN_OR_RETURN(MatrixProduct product, make(ctx.node(), a, b));
-  Tensor added;
-  if (sum != nullptr) {
-    GYRE_RETURN_IF_ERROR(CheckSum(product, *sum));
-    GYRE_ASSIGN_OR_RETURN(added, device->There(ctx, *sum));
+  GYRE_ASSIGN_OR_RETURN(MatrixProduct product, ProductOf(attrs, a, b));
+  Tensor sum;
+  if (kAdds) {
+    GYRE_RETURN_IF_ERROR(CheckSum(product, ctx.input(2)));
+    GYRE_ASSIGN_OR_RETURN(sum, device->There(ctx, ctx.input(2)));
   }
   GYRE_ASSIGN_OR_RETURN(Tensor result, device->MakeResult(ctx, product.gemm.dtype, product.shape));
   GemmBatch& gemm = product.gemm;
   gemm.c = result.mutable_raw_data();
-  gemm.add = sum != nullptr;
+  gemm.add = kAdds;
+  const auto from = kAdds ? reinterpret_cast<Address>(sum.raw_data()) : Address{0};
   const auto start = [&gpu = device->gpu(), gemm, bytes = result.bytes(),
-                      from =
-                          sum == nullptr ? Address{0} : reinterpret_cast<Address>(sum->raw_data())](
-                         StreamHandle stream) -> absl::Status {
+                      from](StreamHandle stream) -> absl::Status {
     const auto to = reinterpret_cast<Address>(gemm.c);
-    if (from != 0) {
+    if (kAdds) {
       GYRE_RETURN_IF_ERROR(
           gpu.Check("cuMemcpyAsync", gpu.driver().MemcpyAsync(to, from, bytes, stream)));
     } else if (gemm.k == 0) {
@@ -45,10 +43,6 @@ absl::Status Multiply(KernelContext& ctx, MakeProduct make, const Tensor* sum) {
   return absl::OkStatus();
 }
 
-absl::Status MatMul(KernelContext& ctx) { return Multiply(ctx, &MatMulProduct, nullptr); }
-absl::Status MatMulAdd(KernelContext& ctx) { return Multiply(ctx, &MatMulProduct, &ctx.input(2)); }
-absl::Status BatchMatMul(KernelContext& ctx) { return Multiply(ctx, &BatchMatMulProduct, nullptr); }
-
 }  // namespace
 
 MaybeKernel MakeProductKernel(const Node& node) {
@@ -59,8 +53,10 @@ MaybeKernel MakeProductKernel(const Node& node) {
   if (!IsCublasType(dtype))
     return NoKernel(node, absl::StrCat("cuBLAS multiplies no ", DTypeName(dtype)));
   if (!TheCublas().ok()) return NoKernel(node, TheCublas().status().message());
-  if (op->sort == GpuSort::kBatchProduct) return Compute<&BatchMatMul>()(node);
-  return node.signature.inputs.size() > 2 ? Compute<&MatMulAdd>()(node) : Compute<&MatMul>()(node);
+  if (op->sort == GpuSort::kBatchProduct)
+    return Compute<&Multiply<BatchMatMulAttrs, false>>()(node);
+  return node.signature.inputs.size() > 2 ? Compute<&Multiply<MatMulAttrs, true>>()(node)
+                                          : Compute<&Multiply<MatMulAttrs, false>>()(node);
 }
 
 }  // namespace gyre::cuda

@@ -9,13 +9,6 @@
 namespace gyre {
 namespace {
 
-struct BatchMatMulAttrs {
-  explicit BatchMatMulAttrs(const Node& node)
-      : adj_x(NodeAttr<bool>(node, "adj_x")), adj_y(NodeAttr<bool>(node, "adj_y")) {}
-  bool adj_x;
-  bool adj_y;
-};
-
 PartialShape BatchOf(const PartialShape& shape) {
   if (!shape.has_rank() || shape.rank() < 2) return PartialShape::Unknown();
   return PartialShape(Dims(shape.dims().begin(), shape.dims().end() - 2));
@@ -52,16 +45,6 @@ Dims BatchStrides(const Shape& factor, int rank) {
     stride *= size;
   }
   return strides;
-}
-
-absl::Status BatchMatMul(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(MatrixProduct product,
-                        BatchMatMulProduct(ctx.node(), ctx.input(0), ctx.input(1)));
-  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(product.gemm.dtype, product.shape));
-  product.gemm.c = result.mutable_raw_data();
-  GYRE_RETURN_IF_ERROR(Multiply(ctx, product.gemm));
-  ctx.set_output(0, std::move(result));
-  return absl::OkStatus();
 }
 
 absl::Status BatchMatMulShape(ShapeContext& c) {
@@ -108,9 +91,8 @@ absl::Status BatchMatMulBatch(BatchContext& c) {
 
 }  // namespace
 
-absl::StatusOr<MatrixProduct> BatchMatMulProduct(const Node& node, const Tensor& x,
-                                                 const Tensor& y) {
-  const BatchMatMulAttrs attrs(node);
+absl::StatusOr<MatrixProduct> ProductOf(const BatchMatMulAttrs& attrs, const Tensor& x,
+                                        const Tensor& y) {
   if (x.rank() < 2 || y.rank() < 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("x and y must have at least two dimensions, but their shapes are ",
@@ -146,7 +128,7 @@ void RegisterBatchMatMul(OpRegistry& ops) {
       .shape = BatchMatMulShape,
       .gradient = {BatchMatMulGradient},
       .batch = {BatchMatMulBatch},
-      .kernel = Compute<&BatchMatMul>(),
+      .kernel = Compute<&ComputeProduct<BatchMatMulAttrs>>(),
   });
   ops.Add({
       .schema = "BatchMatMulV2(x: T, y: T) -> output: T {T: {bfloat16, half, float, double, int16, "
@@ -158,7 +140,7 @@ void RegisterBatchMatMul(OpRegistry& ops) {
       .shape = BatchMatMulShape,
       .gradient = {BatchMatMulGradient},
       .batch = {BatchMatMulBatch},
-      .kernel = Compute<&BatchMatMul>(),
+      .kernel = Compute<&ComputeProduct<BatchMatMulAttrs>>(),
   });
 }
 

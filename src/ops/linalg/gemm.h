@@ -53,17 +53,42 @@ absl::Status Multiply(const KernelContext& ctx, const GemmBatch& batch);
 bool IsSmallProduct(DType dtype, int64_t m, int64_t n, int64_t k);
 void MultiplySmall(const GemmBatch& product);
 
+// How the nodes of products turn their factors: read once for each node.
+struct MatMulAttrs {  // of MatMul and _MatMulAdd
+  explicit MatMulAttrs(const Node& node)
+      : transpose_a(NodeAttr<bool>(node, "transpose_a")),
+        transpose_b(NodeAttr<bool>(node, "transpose_b")) {}
+  bool transpose_a;
+  bool transpose_b;
+};
+struct BatchMatMulAttrs {  // of BatchMatMul and BatchMatMulV2
+  explicit BatchMatMulAttrs(const Node& node)
+      : adj_x(NodeAttr<bool>(node, "adj_x")), adj_y(NodeAttr<bool>(node, "adj_y")) {}
+  bool adj_x;
+  bool adj_y;
+};
+
 // The product that a node asks for, whoever computes it.
 struct MatrixProduct {
   Shape shape;
   GemmBatch gemm;  // where the result goes is left open
 };
-// Of a MatMul's or a _MatMulAdd's factors. INVALID_ARGUMENT for shapes that do not fit.
-absl::StatusOr<MatrixProduct> MatMulProduct(const Node& node, const Tensor& a, const Tensor& b);
-// Of a BatchMatMul's or a BatchMatMulV2's.
-absl::StatusOr<MatrixProduct> BatchMatMulProduct(const Node& node, const Tensor& x,
-                                                 const Tensor& y);
+// INVALID_ARGUMENT for shapes that do not fit.
+absl::StatusOr<MatrixProduct> ProductOf(const MatMulAttrs& attrs, const Tensor& a, const Tensor& b);
+absl::StatusOr<MatrixProduct> ProductOf(const BatchMatMulAttrs& attrs, const Tensor& x,
+                                        const Tensor& y);
 // OK if `sum` has the shape of the product that is added to it.
 absl::Status CheckSum(const MatrixProduct& product, const Tensor& sum);
+
+// The kernel of a product of inputs 0 and 1.
+template <typename Attrs>
+absl::Status ComputeProduct(KernelContext& ctx, const Attrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(MatrixProduct product, ProductOf(attrs, ctx.input(0), ctx.input(1)));
+  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(product.gemm.dtype, product.shape));
+  product.gemm.c = result.mutable_raw_data();
+  GYRE_RETURN_IF_ERROR(Multiply(ctx, product.gemm));
+  ctx.set_output(0, std::move(result));
+  return absl::OkStatus();
+}
 
 }  // namespace gyre

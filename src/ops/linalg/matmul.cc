@@ -12,27 +12,8 @@
 namespace gyre {
 namespace {
 
-struct MatMulAttrs {
-  explicit MatMulAttrs(const Node& node)
-      : transpose_a(NodeAttr<bool>(node, "transpose_a")),
-        transpose_b(NodeAttr<bool>(node, "transpose_b")) {}
-  bool transpose_a;
-  bool transpose_b;
-};
-
-absl::Status MatMul(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(MatrixProduct product,
-                        MatMulProduct(ctx.node(), ctx.input(0), ctx.input(1)));
-  GYRE_ASSIGN_OR_RETURN(Tensor result, ctx.Allocate(product.gemm.dtype, product.shape));
-  product.gemm.c = result.mutable_raw_data();
-  GYRE_RETURN_IF_ERROR(Multiply(ctx, product.gemm));
-  ctx.set_output(0, std::move(result));
-  return absl::OkStatus();
-}
-
-absl::Status MatMulAdd(KernelContext& ctx) {
-  GYRE_ASSIGN_OR_RETURN(MatrixProduct product,
-                        MatMulProduct(ctx.node(), ctx.input(0), ctx.input(1)));
+absl::Status MatMulAdd(KernelContext& ctx, const MatMulAttrs& attrs) {
+  GYRE_ASSIGN_OR_RETURN(MatrixProduct product, ProductOf(attrs, ctx.input(0), ctx.input(1)));
   GYRE_RETURN_IF_ERROR(CheckSum(product, ctx.input(2)));
   GYRE_ASSIGN_OR_RETURN(Tensor sum, ctx.ReuseOrAllocate(2, ctx.input(2).dtype(), product.shape));
   if (sum.raw_data() != ctx.input(2).raw_data())
@@ -183,8 +164,8 @@ absl::Status MatMulAddBatch(BatchContext& c) {
 
 }  // namespace
 
-absl::StatusOr<MatrixProduct> MatMulProduct(const Node& node, const Tensor& a, const Tensor& b) {
-  const MatMulAttrs attrs(node);
+absl::StatusOr<MatrixProduct> ProductOf(const MatMulAttrs& attrs, const Tensor& a,
+                                        const Tensor& b) {
   if (a.rank() != 2 || b.rank() != 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("a and b must be matrices, but their shapes are ", a.shape().ToString(),
@@ -227,7 +208,7 @@ void RegisterMatMul(OpRegistry& ops) {
       .shape = MatMulShape,
       .gradient = {MatMulGradient},
       .batch = {MatMulBatch},
-      .kernel = WithDenseCode<&MatMulDense<false>>(Compute<&MatMul>()),
+      .kernel = WithDenseCode<&MatMulDense<false>>(Compute<&ComputeProduct<MatMulAttrs>>()),
   });
   ops.Add({
       .schema = "_MatMulAdd(a: T, b: T, sum: T) -> output: T {transpose_a: bool = false; "
