@@ -30,7 +30,7 @@ function(gyre_codegen)
   endif()
   gyre_llvm_config(include --includedir)
   gyre_llvm_config(libraries --ldflags --libs --system-libs
-    orcjit native nvptx passes bitreader bitwriter irreader linker)
+    orcjit orctargetprocess native nvptx passes bitreader bitwriter irreader linker)
   add_executable(gyre_pack_scalars ${CMAKE_SOURCE_DIR}/src/compiled/llvm/pack/main.cc)
   gyre_scalar_bitcode(bitcode)
   gyre_gpu_bitcode(gpu_bitcode)

@@ -10,6 +10,8 @@
 #include "base/shipped_library.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "compiled/code_cache.h"
+#include "compiled/symbols.h"
 #include "devices/cuda/code.h"
 
 namespace gyre::compiled {
@@ -77,9 +79,13 @@ void TakeText(void* to, const char* made, size_t bytes) {
 
 absl::StatusOr<std::unique_ptr<const NativeCode>> CompileRegion(const Region& region) {
   GYRE_ASSIGN_OR_RETURN(const CompilerLibrary* const library, LoadedCompiler());
+  GYRE_ASSIGN_OR_RETURN(const CodeCache* const cache, CodeCache::Get());
   KeptError error;
-  std::unique_ptr<const NativeCode> code(library->compile(region, &error));
-  if (code != nullptr) return code;
+  std::unique_ptr<const NativeCode> code(library->compile(region, cache, &error));
+  if (code != nullptr) {
+    if (!region.names.empty()) TellPerf(region, *code);
+    return code;
+  }
   GYRE_RETURN_IF_ERROR(error.WhyUnfinished());
   return BugError(absl::StrCat("native code of ", region.name, ": ", error.why));
 }

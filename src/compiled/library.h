@@ -17,7 +17,7 @@ namespace gyre::compiled {
 
 // What the library exports, as `gyre_compiled`.
 struct CompilerLibrary {
-  uint32_t interface = 17;  // raised when the rest, region.h, ptx.h or object.h changes
+  uint32_t interface = 18;  // raised when the rest, region.h, ptx.h or object.h changes
   CompileFn compile = nullptr;
   PtxFn ptx = nullptr;
   ObjectFn object = nullptr;

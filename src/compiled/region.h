@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -107,7 +108,9 @@ inline uint32_t NumWords(const Cell& cell) {
 }
 
 struct Region {
-  std::string name;           // of the loop, for debuggers and profilers
+  std::string name;  // of the loop
+  // By loop, how debuggers and profilers are to call its code; none: they are not told.
+  std::vector<std::string> names;
   std::vector<Cell> cells;    // by register
   uint32_t num_words = 0;     // of a frame's cells
   bool may_contract = false;  // a * b + c may be rounded once
@@ -177,9 +180,18 @@ class NativeCode {
   // the number of the instruction before which it stopped, or kStopped.
   uint32_t Run(uint32_t loop, Frame& frame) const { return entries_[loop](&frame); }
 
+  // Where a loop's code lies, in bytes. Of regions that have names.
+  struct Extent {
+    uint64_t address = 0, size = 0;
+  };
+  Extent ExtentOf(uint32_t loop) const {
+    return {reinterpret_cast<uint64_t>(entries_[loop]), sizes_[loop]};
+  }
+
  protected:
   using Entry = uint32_t (*)(Frame*);
-  std::vector<Entry> entries_;  // by loop; null: it has none
+  std::vector<Entry> entries_;   // by loop; null: it has none
+  std::vector<uint64_t> sizes_;  // by loop
 };
 
 // What the code generator could not do: it has its own memory, so it hands over text, not a Status.
@@ -191,7 +203,17 @@ struct CompileError {
   void (*say)(CompileError* self, const char* why) = nullptr;
 };
 
-// Null if it cannot, and `error` has been told why. Thread-safe; throws nothing.
-using CompileFn = const NativeCode* (*)(const Region& region, CompileError* error);
+// Where native code waits for the next process that needs it. Throws nothing.
+struct CodeStore {
+  // Hands over what was kept under `key`. False: nothing was.
+  bool (*find)(const CodeStore* self, const char* key,
+               void (*take)(void* to, const char* bytes, size_t size), void* to) = nullptr;
+  void (*keep)(const CodeStore* self, const char* key, const char* bytes, size_t size) = nullptr;
+};
+
+// Null if it cannot, and `error` has been told why. `store` may be null. Thread-safe; throws
+// nothing.
+using CompileFn = const NativeCode* (*)(const Region& region, const CodeStore* store,
+                                        CompileError* error);
 
 }  // namespace gyre::compiled

@@ -17,6 +17,11 @@
 //
 //   static bool Quick(void* const* operands) noexcept;  // as Run
 //   static const void* FirstWord();                     // of objects of the class that it is for
+//
+// and, if it appends a scalar to an object ("Ox" to "O"), the same for many in a row (AppendCode):
+//
+//   static bool OpenEnd(Object* object, void** next, void** end) noexcept;
+//   static void CloseEnd(Object* object, void* next) noexcept;
 #pragma once
 
 #include <typeinfo>
@@ -48,6 +53,14 @@ struct QuickCode {
   const void* (*first_word)();
 };
 
+// Appends scalars to an object that nobody else has, by writing them where it will have them.
+struct AppendCode {
+  // From *next to *end is room for at least one. False: the next one is the function's to append.
+  bool (*open)(Object* object, void** next, void** end);
+  // What has been written up to `next` since then is appended. Until then nobody uses the object.
+  void (*close)(Object* object, void* next);
+};
+
 struct ObjectCode {
   ObjectFunction function;
   // One letter for each input and each output of the node:
@@ -63,11 +76,14 @@ struct ObjectCode {
   //      or small tensor among the others fits
   absl::string_view inputs, outputs;
   const QuickCode* quick = nullptr;
+  const AppendCode* append = nullptr;
   const ObjectCode* of_tensors = nullptr;  // the same, of small tensors in the place of scalars
 };
 
 template <typename Code>
 inline const QuickCode kQuickCode = {&Code::Quick, typeid(Code), &Code::FirstWord};
+template <typename Code>
+inline constexpr AppendCode kAppendCode = {&Code::OpenEnd, &Code::CloseEnd};
 
 namespace internal {
 template <typename Code>
@@ -76,11 +92,17 @@ constexpr const QuickCode* QuickOf() {
     return &kQuickCode<Code>;
   return nullptr;
 }
+template <typename Code>
+constexpr const AppendCode* AppendOf() {
+  if constexpr (requires(Object* object, void* next) { Code::CloseEnd(object, next); })
+    return &kAppendCode<Code>;
+  return nullptr;
+}
 }  // namespace internal
 
 template <typename Code>
 inline constexpr ObjectCode kObjectCode = {&Code::Run, Code::kInputs, Code::kOutputs,
-                                           internal::QuickOf<Code>()};
+                                           internal::QuickOf<Code>(), internal::AppendOf<Code>()};
 
 // Types whose scalars are cells: of at most eight bytes, and no complex ones.
 using CellTypes = Types<float, double, Half, BFloat16, int8_t, int16_t, int32_t, int64_t, uint8_t,
@@ -101,8 +123,12 @@ KernelFactory WithObjectCode(std::string attr, KernelFactory kernel) {
 }
 
 template <typename Code, typename CodeOfTensors>
-inline constexpr ObjectCode kObjectCodes = {&Code::Run, Code::kInputs, Code::kOutputs,
-                                            internal::QuickOf<Code>(), &kObjectCode<CodeOfTensors>};
+inline constexpr ObjectCode kObjectCodes = {&Code::Run,
+                                            Code::kInputs,
+                                            Code::kOutputs,
+                                            internal::QuickOf<Code>(),
+                                            internal::AppendOf<Code>(),
+                                            &kObjectCode<CodeOfTensors>};
 
 template <template <typename> class Code, template <typename> class CodeOfTensors>
 KernelFactory WithObjectCode(std::string attr, KernelFactory kernel) {

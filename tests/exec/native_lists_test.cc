@@ -211,6 +211,74 @@ TEST(NativeLists, AreWithinTheBudget) {
   EXPECT_EQ(RunScalar<int32_t>(*session, LoopFeeds(1000, 1), "length:0", options), 1000);
 }
 
+// Nothing but appends is done to the list in a loop, around which it is read.
+TEST(NativeLists, AppendInALoopAndReadAroundIt) {
+  const std::string inner = R"(
+func @push(%i: int32, %n: int32, %x: float32, %l: variant) -> (j: int32, n: int32, y: float32, m: variant) {
+  %one = Const() value=int32{1} : int32
+  %j = AddV2(%i, %one) : int32
+  %y = Cos(%x) : float32
+  %a = TensorListPushBack(%l, %x) : variant
+  %m = TensorListPushBack(%a, %y) : variant
+  return %j, %n, %y, %m
+}
+)";
+  const std::string text = LoopText(
+      absl::StrCat(
+          kScalarShape,
+          "%zero = Const() value=int32{0} : int32\n%many = Const() value=int32{150} : int32\n"
+          "%w = While(%zero, %many, %x, %l) cond=@more body=@push : (int32, int32, "
+          "float32, variant)\n"
+          "%p = TensorListPopBack(%w:3, %s) element_dtype=float32 : (variant, float32)\n"
+          "%c = TensorListLength(%p) : int32\n%f = Cast(%c) DstT=float32 : float32\n"
+          "%q = AddV2(%p:1, %f) : float32\n%y = Sin(%q) : float32\n"
+          "%m = TensorListPushBack(%p, %q) : variant"),
+      inner);
+  for (const int n : {0, 1, 2, 40}) ExpectAgreement(text, LoopFeeds(n, 0.3f), kAll);
+}
+
+TEST(NativeLists, AppendInSomeIterations) {
+  const std::string text = LoopText(
+      "%three = Const() value=int32{3} : int32\n%r = FloorMod(%i, %three) : int32\n"
+      "%p = Equal(%r, %one) : bool\n%y = Cos(%x) : float32\n"
+      "%m = If(%p, %l, %y) then_branch=@longer else_branch=@same : variant",
+      R"(
+func @longer(%l: variant, %x: float32) -> (m: variant) {
+  %m = TensorListPushBack(%l, %x) : variant
+  return %m
+}
+func @same(%l: variant, %x: float32) -> (m: variant) {
+  return %l
+}
+)");
+  for (const int n : {0, 1, 2, 40, 1100}) ExpectAgreement(text, LoopFeeds(n, 0.3f), kAll);
+}
+
+TEST(NativeLists, AppendUpToTheMostOrAnError) {
+  const auto text = [](int most) {
+    return absl::StrReplaceAll(
+        LoopText("%y = Cos(%x) : float32\n%m = TensorListPushBack(%l, %y) : variant\n"
+                 "%ten = Const() value=int32{400} : int32\n%d = Sub(%ten, %i) : int32\n"
+                 "%q = FloorDiv(%i, %d) : int32"),
+        {{"%any = Const() value=int32{-1} : int32",
+          absl::StrCat("%any = Const() value=int32{-1} : int32\n  %most = Const() value=int32{",
+                       most, "} : int32")},
+         {"EmptyTensorList(%none, %any)", "EmptyTensorList(%none, %most)"}});
+  };
+  for (const int most : {0, 1, 31, 32, 33, 256, 300})
+    for (const int n : {most, most + 1}) ExpectAgreement(text(most), LoopFeeds(n, 0.3f), kAll);
+}
+
+// The list that is fetched is whole where an iteration fails behind an append.
+TEST(NativeLists, AppendBeforeAnError) {
+  const std::string text = LoopText(
+      "%y = Cos(%x) : float32\n%m = TensorListPushBack(%l, %y) : variant\n"
+      "%end = Const() value=int32{300} : int32\n%d = Sub(%end, %i) : int32\n"
+      "%q = FloorDiv(%i, %d) : int32\n%r = Sub(%q, %q) : int32\n%j2 = AddV2(%j, %r) : int32");
+  const std::string failing = absl::StrReplaceAll(text, {{"return %j, ", "return %j2, "}});
+  for (const int n : {299, 300, 301, 302}) ExpectAgreement(failing, LoopFeeds(n, 0.3f), kAll);
+}
+
 TEST(NativeLists, PauseAndGoOn) {
   const std::string text =
       LoopText("%y = Neg(%x) : float32\n%m = TensorListPushBack(%l, %y) : variant");

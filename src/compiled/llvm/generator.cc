@@ -6,7 +6,11 @@
 
 namespace gyre::compiled {
 
-std::string EntryName(uint32_t loop) { return "gyre_loop_" + std::to_string(loop); }
+std::string EntryName(const Region& region, uint32_t loop) {
+  const std::string number = std::to_string(loop);
+  if (region.names.empty()) return "gyre_loop_" + number;
+  return "gyre: " + region.names[loop] + (loop == 0 ? "" : " [" + number + "]");
+}
 
 std::vector<uint32_t> LoopsToGenerate(const Region& region) {
   constexpr size_t kMostInstructions = 640;         // of all functions
@@ -35,10 +39,10 @@ std::vector<uint32_t> LoopsToGenerate(const Region& region) {
 }
 
 std::unique_ptr<llvm::Module> Generate(const Region& region, const ScalarBitcode& scalars,
-                                       llvm::LLVMContext& context) {
+                                       llvm::LLVMContext& context, Addresses& addresses) {
   auto module = std::make_unique<llvm::Module>(region.name, context);
   for (const uint32_t loop : LoopsToGenerate(region))
-    LoopGenerator(region, loop, scalars, *module).Generate();
+    LoopGenerator(region, loop, scalars, *module, addresses).Generate();
   return module;
 }
 

@@ -10,17 +10,18 @@
 
 namespace gyre::compiled {
 
+class Addresses;
 class ScalarBitcode;
 
 // The symbol of the function that runs a loop of the region, `uint32_t(Frame*)`.
-std::string EntryName(uint32_t loop);
+std::string EntryName(const Region& region, uint32_t loop);
 
 // The loops that get a function: the outermost one, and as many of the smallest others as fit the
 // time that compiling may take. A loop's function has all loops within it once more.
 std::vector<uint32_t> LoopsToGenerate(const Region& region);
 
-// A module with those functions, and with the scalar functions that they inline.
+// A module with those functions; `addresses` are what it names of the process.
 std::unique_ptr<llvm::Module> Generate(const Region& region, const ScalarBitcode& scalars,
-                                       llvm::LLVMContext& context);
+                                       llvm::LLVMContext& context, Addresses& addresses);
 
 }  // namespace gyre::compiled

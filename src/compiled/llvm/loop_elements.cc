@@ -32,7 +32,7 @@ void LoopGenerator::WriteScalar(uint32_t at, const Instruction& op) {
   const uint32_t output = op.outputs[0];
   llvm::AllocaInst* const result = Slot(TypeOf(output));
   result->setAlignment(llvm::Align(8));
-  const llvm::FunctionCallee callee = scalars_.Import(*op.code, module_);
+  const llvm::FunctionCallee callee = scalars_.Import(*op.code, module_, addresses_);
   llvm::Value* const has_result = b_.CreateCall(callee, {list, result});
   auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
   Branch(has_result, then, StopBefore(at, at));
@@ -79,7 +79,7 @@ void LoopGenerator::WriteElementAt(const Instruction& op, const std::vector<llvm
   for (size_t i = 0; i < op.inputs.size(); ++i)
     b_.CreateStore(ElementOf(op.inputs[i], places[i]),
                    b_.CreateConstInBoundsGEP2_64(list_type, list, 0, i));
-  llvm::Value* const has_result = b_.CreateCall(scalars_.Import(*op.code, module_),
+  llvm::Value* const has_result = b_.CreateCall(scalars_.Import(*op.code, module_, addresses_),
                                                 {list, ElementOf(op.outputs[0], places.back())});
   GoOnIf(has_result, stop);
 }

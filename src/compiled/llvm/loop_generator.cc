@@ -21,8 +21,8 @@ uint32_t FirstSubroutine(const Region& region) {
 llvm::Function* LoopGenerator::Generate() {
   ptr_ = llvm::PointerType::getUnqual(context_);
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {ptr_}, false);
-  function_ =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, EntryName(loop_), module_);
+  function_ = llvm::Function::Create(type, llvm::Function::ExternalLinkage,
+                                     EntryName(region_, loop_), module_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   frame_ = function_->getArg(0);
   entry_ = llvm::BasicBlock::Create(context_, "entry", function_);
@@ -81,6 +81,7 @@ void LoopGenerator::WriteEntry() {
     slots_[cell] = IsTensorCell(cell) ? TensorSlot(cell) : Slot(TypeOf(cell));
     if (IsObject(cell)) LoadCell(cell);
   }
+  FindOpenEnds();
   for (const uint32_t cell : region_.instructions[start_].live)
     if (!IsObject(cell)) LoadCell(cell);
   tensors_ = b_.CreateLoad(ptr_, Member(offsetof(Frame, tensors)));
@@ -106,8 +107,11 @@ void LoopGenerator::StoreState() {
 }
 
 void LoopGenerator::StoreObjects() {
-  for (uint32_t cell = 0; cell < slots_.size(); ++cell)
-    if (IsObject(cell)) StoreCell(cell);
+  for (uint32_t cell = 0; cell < slots_.size(); ++cell) {
+    if (!IsObject(cell)) continue;
+    Close(cell);
+    StoreCell(cell);
+  }
 }
 
 void LoopGenerator::LoadCell(uint32_t cell) {

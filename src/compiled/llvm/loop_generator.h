@@ -1,6 +1,6 @@
 // LoopGenerator: from one loop of a Region to one LLVM function. loop_generator.cc is what all of
 // it stands on, loop_elements.cc scalars and small tensors, loop_objects.cc lists and variables,
-// loop_subroutines.cc recursion.
+// loop_appends.cc lists that grow in a loop, loop_subroutines.cc recursion.
 #pragma once
 
 #include <cstddef>
@@ -38,12 +38,16 @@ uint32_t FirstSubroutine(const Region& region);
 // References to objects stay in the frame, so that stops have nothing to do with them. A slot owns
 // the object that it holds, or is 0: whoever reads the last of it takes it out, and what still lies
 // where something else is to go has been left by a branch that nobody read, and is released.
+//
+// A list to which a loop does nothing but append (an AppendCode) is open while it does: where the
+// next element goes is a register. It is closed, and so has its elements, before anything else sees
+// it.
 class LoopGenerator {
  public:
   // `stands_alone`: outside of this process, where nobody looks at clocks, and nothing has an
   // address. Requirement: the region has only what needs none (see MakeObject).
   LoopGenerator(const Region& region, uint32_t loop, const ScalarBitcode& scalars,
-                llvm::Module& module, bool stands_alone = false)
+                llvm::Module& module, Addresses& addresses, bool stands_alone = false)
       : region_(region),
         loop_(loop),
         stands_alone_(stands_alone),
@@ -52,6 +56,7 @@ class LoopGenerator {
         scalars_(scalars),
         context_(module.getContext()),
         module_(module),
+        addresses_(addresses),
         b_(context_) {}
 
   llvm::Function* Generate();
@@ -105,9 +110,7 @@ class LoopGenerator {
   // Objects.
 
   bool IsObject(uint32_t cell) const { return region_.cells[cell].is_object(); }
-  llvm::Value* Address(const void* of) {
-    return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uint64_t>(of)), ptr_);
-  }
+  llvm::Value* Address(const void* of) { return addresses_.Symbol(of, module_); }
   void RetainObject(llvm::Value* object);
   void ReleaseObject(llvm::Value* object);
   void CallWith(void (*function)(const Object*), llvm::Value* object);
@@ -128,6 +131,33 @@ class LoopGenerator {
   bool IsVariableTensorCell(uint32_t reg) const {
     return IsTensorCell(reg) && !llvm::isa<llvm::GlobalVariable>(slots_[reg]);
   }
+
+  // Objects that are appended to.
+
+  // Where an open object's next element goes, and where the room for it ends; null: it is closed.
+  struct OpenEnd {
+    const AppendCode* append = nullptr;  // null: the cell's object is never open
+    llvm::AllocaInst* next = nullptr;
+    llvm::AllocaInst* end = nullptr;
+  };
+  static bool IsAppend(const Instruction& op);
+  // The cells that hold what append `at` appends to, around its innermost loop; none, if anything
+  // else is done to it there, or the interpreter is called.
+  std::vector<uint32_t> CellsOfAppend(uint32_t at) const;
+  void FindOpenEnds();
+  bool CanBeOpen(const Instruction& append) const;
+  void SetEnd(uint32_t cell, llvm::Value* next, llvm::Value* end) {
+    b_.CreateStore(next, open_ends_[cell].next);
+    b_.CreateStore(end, open_ends_[cell].end);
+  }
+  void SetClosed(uint32_t cell) {
+    SetEnd(cell, llvm::ConstantPointerNull::get(ptr_), llvm::ConstantPointerNull::get(ptr_));
+  }
+  void MoveEnd(uint32_t from, uint32_t to);
+  // To be called before the object in a cell is seen by anything but what appends to it.
+  void Close(uint32_t cell);
+  // Of an open object, appends; goes on behind this with a closed one that must grow first.
+  void WriteAppend(uint32_t at, const Instruction& op);
   void MakeTensor(uint32_t at, uint32_t cell);
   void TakeTensor(uint32_t at, const Instruction& op, uint32_t cell);
   void GoOnIf(llvm::Value* condition, llvm::BasicBlock* otherwise);
@@ -283,6 +313,7 @@ class LoopGenerator {
   const ScalarBitcode& scalars_;
   llvm::LLVMContext& context_;
   llvm::Module& module_;
+  Addresses& addresses_;
   llvm::IRBuilder<> b_;
   llvm::PointerType* ptr_ = nullptr;
   llvm::Function* function_ = nullptr;
@@ -298,6 +329,7 @@ class LoopGenerator {
   std::map<std::pair<uint32_t, uint32_t>, llvm::BasicBlock*> stops_;  // see StopBefore
   std::vector<llvm::BasicBlock*> blocks_;  // by instruction; null: it is the interpreter's
   std::vector<llvm::Value*> slots_;        // by cell; of constant tensors, the constants
+  std::vector<OpenEnd> open_ends_;         // by cell
 };
 
 }  // namespace gyre::compiled

@@ -24,6 +24,7 @@ void LoopGenerator::ReleaseCell(uint32_t cell) {
   auto* const then = llvm::BasicBlock::Create(context_, "then", function_);
   Branch(b_.CreateICmpEQ(object, b_.getInt64(0)), then, held);
   b_.SetInsertPoint(held);
+  Close(cell);
   ReleaseObject(object);
   b_.CreateBr(then);
   b_.SetInsertPoint(then);
@@ -32,7 +33,12 @@ void LoopGenerator::ReleaseCell(uint32_t cell) {
 
 void LoopGenerator::WriteObject(uint32_t at, const Instruction& op) {
   ReleaseOutputs(op);
-  WriteQuick(at, op);
+  if (IsAppend(op) && CanBeOpen(op)) {
+    WriteAppend(at, op);
+  } else {
+    for (const uint32_t cell : op.inputs) Close(cell);
+    WriteQuick(at, op);
+  }
   auto* const list_type = llvm::ArrayType::get(ptr_, op.inputs.size() + op.outputs.size());
   llvm::AllocaInst* const list = Slot(list_type);
   const auto set_operand = [&](size_t number, llvm::Value* address) {
@@ -188,6 +194,12 @@ std::vector<char> LoopGenerator::OperandKinds(const Instruction& op) {
 void LoopGenerator::WriteMove(uint32_t at, const Instruction& op) {
   const uint32_t from = op.inputs[0], to = op.outputs[0];
   ReleaseOutputs(op);
+  const AppendCode* const append = open_ends_[from].append;
+  if (op.is_last[0] && append != nullptr && append == open_ends_[to].append) {
+    MoveEnd(from, to);
+  } else {
+    Close(from);
+  }
   if (IsTensorCell(from)) {
     Copy(slots_[to], slots_[from], region_.cells[to].bytes(), llvm::Align(kTensorAlign));
   } else {

@@ -24,6 +24,7 @@ LoopGenerator::Moving LoopGenerator::Take(const std::vector<uint32_t>& from,
       moving.push_back(at);
       continue;
     }
+    Close(cell);
     moving.push_back(b_.CreateLoad(TypeOf(cell), slots_[cell]));
     if (!IsObject(cell)) continue;
     is_last[i] ? Empty(cell) : RetainObject(moving.back());
@@ -67,6 +68,7 @@ void LoopGenerator::WriteSubroutineCall(uint32_t at, const Instruction& op) {
     if (IsTensorCell(cell)) {
       Copy(WordAt(top, word), slots_[cell], region_.cells[cell].bytes(), llvm::Align(8));
     } else {
+      Close(cell);
       llvm::Value* const value = b_.CreateLoad(TypeOf(cell), slots_[cell]);
       b_.CreateStore(b_.CreateZExt(value, b_.getInt64Ty()), WordAt(top, word));
       if (IsObject(cell)) Empty(cell);

@@ -211,8 +211,9 @@ std::string Make(const ObjectRequest& request, ObjectRefusal& refusal, CompileEr
     return "it has no code of its own";
   }
   llvm::Module module(region.name, context);
+  Addresses none;
   llvm::Function* const body =
-      LoopGenerator(region, 0, *scalars, module, /*stands_alone=*/true).Generate();
+      LoopGenerator(region, 0, *scalars, module, none, /*stands_alone=*/true).Generate();
   EntryWriter(request, body, module).Write();
   if (llvm::Error error = scalars->LinkInto(module)) return llvm::toString(std::move(error));
   module.setTargetTriple(machine->getTargetTriple().str());

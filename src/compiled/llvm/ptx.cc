@@ -70,8 +70,9 @@ class KernelWriter {
                           llvm::Attribute::getWithAlignment(module.getContext(), llvm::Align(8)));
     auto* const function =
         llvm::FunctionType::get(b_.getInt1Ty(), {b_.getPtrTy(), b_.getPtrTy()}, false);
+    Addresses of_process;  // a call to one of these is an Objection
     Write(request.function != nullptr ? module.getOrInsertFunction(request.function, function)
-                                      : scalars.Import(*request.code, module));
+                                      : scalars.Import(*request.code, module, of_process));
   }
 
  private:

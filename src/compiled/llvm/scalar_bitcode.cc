@@ -49,15 +49,14 @@ bool ScalarBitcode::Has(const ScalarCode& code) const {
   return library_->getFunction(SymbolOf(code.kernel, kScalarSuffix)) != nullptr;
 }
 
-llvm::FunctionCallee ScalarBitcode::Import(const ScalarCode& code, llvm::Module& module) const {
+llvm::FunctionCallee ScalarBitcode::Import(const ScalarCode& code, llvm::Module& module,
+                                           Addresses& addresses) const {
   llvm::LLVMContext& context = module.getContext();
   auto* const ptr = llvm::PointerType::getUnqual(context);
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt1Ty(context), {ptr, ptr}, false);
   const std::string symbol = SymbolOf(code.kernel, kScalarSuffix);
   if (library_->getFunction(symbol) != nullptr) return module.getOrInsertFunction(symbol, type);
-  auto* const address = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context),
-                                               reinterpret_cast<uint64_t>(code.function));
-  return {type, llvm::ConstantExpr::getIntToPtr(address, ptr)};
+  return {type, addresses.Symbol(reinterpret_cast<const void*>(code.function), module)};
 }
 
 llvm::FunctionCallee ScalarBitcode::Import(const QuickCode& code, llvm::Module& module) const {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "compiled/llvm/addresses.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
@@ -25,9 +26,9 @@ class ScalarBitcode {
 
   // Its body is known.
   bool Has(const ScalarCode& code) const;
-  // `code` as a function of `module`: by its name if its body is known, else by the address that it
-  // has in this process.
-  llvm::FunctionCallee Import(const ScalarCode& code, llvm::Module& module) const;
+  // `code` as a function of `module`: by its name if its body is known, else by its address.
+  llvm::FunctionCallee Import(const ScalarCode& code, llvm::Module& module,
+                              Addresses& addresses) const;
   // The same of quick code; null where its body is not known, since a call is what it is to avoid.
   llvm::FunctionCallee Import(const QuickCode& code, llvm::Module& module) const;
   // Gives `module` the bodies that it names, to be inlined. Once, at the end.

@@ -5,10 +5,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/status.h"
+#include "compiled/code_cache.h"
 
 namespace gyre {
 
 absl::StatusOr<CompileWhen> CompileWhenOf(CompileMode mode) {
+  GYRE_RETURN_IF_ERROR(compiled::CodeCache::Get().status());  // nothing to find out amid a run
   if (mode != CompileMode::kAuto) return CompileWhen{.mode = mode};
   const char* const variable = std::getenv("GYRE_COMPILE");
   const absl::string_view text = variable == nullptr ? "" : variable;

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "base/fork.h"
 #include "base/status.h"
 #include "compiled/library.h"
+#include "compiled/symbols.h"
 #include "exec/sequential/background.h"
 #include "exec/sequential/liveness.h"
 #include "exec/sequential/small_tensors.h"
@@ -62,6 +64,8 @@ class RegionWriter {
             reg, std::string(static_cast<const char*>(value->raw_data()), value->bytes()));
     }
     for (const LoopPart& part : loop_.loops) region.starts.push_back(part.start);
+    if (compiled::WantsSymbols())
+      for (const LoopPart& part : loop_.loops) region.names.push_back(NameOf(part));
     for (size_t at = 0; at < loop_.code.size(); ++at) {
       compiled::Instruction& to = region.instructions.emplace_back();
       if (!WriteInstruction(loop_.code[at], to)) return false;
@@ -196,6 +200,11 @@ class RegionWriter {
     if (IsTensorCell(a) || IsTensorCell(b))
       return IsTensorCell(a) && IsTensorCell(b) && HaveOneType(loop_, a, b);
     return IsCell(a) && IsCell(b) && loop_.scalar_types[a] == loop_.scalar_types[b];
+  }
+
+  static std::string NameOf(const LoopPart& part) {
+    const Node& node = *part.node;
+    return node.source.empty() ? node.name : absl::StrCat(node.name, " (", node.source, ")");
   }
 
   bool WriteInstruction(const Instruction& from, compiled::Instruction& to) {

@@ -13,6 +13,7 @@
 // A value type. Const members may be called from many threads at once.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -120,6 +121,27 @@ class ChunkedVector {
     window_.stored->Clear(j);
     --size_;
     return true;
+  }
+
+  // Where elements to append can be written without a call, of `most` at most: from *next to *end,
+  // at least one. What is written counts when CloseEnd says how far it went; until then nothing
+  // else may be done with the vector.
+  template <typename T>
+  bool OpenEnd(int64_t most, void** next, void** end) {
+    const auto j = static_cast<uint64_t>(size_ - window_.begin);
+    if (!Sees<T>(j) || size_ >= most) return false;
+    const uint64_t room = std::min(window_.room, j + static_cast<uint64_t>(most - size_));
+    *next = window_.elements + j * sizeof(T);
+    *end = window_.elements + room * sizeof(T);
+    return true;
+  }
+  template <typename T>
+  void CloseEnd(void* next) {
+    const int64_t j = size_ - window_.begin;
+    const int64_t n = (static_cast<char*>(next) - window_.elements) / int64_t{sizeof(T)} - j;
+    window_.stored->AddRun(static_cast<int>(j), static_cast<int>(n));
+    size_ += n;
+    moves_ += n;
   }
 
   // Elements written or copied to make this value, in all its history.

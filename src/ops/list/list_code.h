@@ -77,6 +77,11 @@ const void* ElementAt(const TensorList& list, int64_t i, const void* element) {
   return item.data != nullptr && Element::Is(*item.shape, element) ? item.data : nullptr;
 }
 
+// Elements that it may hold.
+inline int64_t MostOf(const TensorList& list) {
+  return list.max_size >= 0 ? list.max_size : TensorList::kMaxSize;
+}
+
 // Of quick code: the first operand, and an element that is a scalar.
 inline TensorList& FirstList(void* const* operands) {
   return *static_cast<TensorList*>(*static_cast<Object**>(operands[0]));
@@ -113,8 +118,7 @@ struct PushBackCode : OfLists {
   static bool Run(const Tensor::Alloc& alloc, void* const* operands) noexcept {
     TensorList* const list = ListOf<Element>(operands[0], operands[1]);
     if (list == nullptr) return false;
-    const int64_t most = list->max_size >= 0 ? list->max_size : TensorList::kMaxSize;
-    if (list->size() >= most) return false;
+    if (list->size() >= MostOf(*list)) return false;
     return ChangeList(list, operands[2], [&](ChunkedVector& elements) {
       return Element::Append(elements, operands[1], alloc);
     });
@@ -127,6 +131,18 @@ struct PushBackCode : OfLists {
     if (!list.elements.TryAppend(Element::At(operands[1]))) return false;
     *static_cast<Object**>(operands[2]) = &list;
     return true;
+  }
+  static bool OpenEnd(Object* object, void** next, void** end) noexcept
+    requires IsScalar<Element>
+  {
+    TensorList* const list = ListOf<Element>(&object, nullptr);
+    if (list == nullptr || !list->IsUnique()) return false;
+    return list->elements.OpenEnd<typename Element::Type>(MostOf(*list), next, end);
+  }
+  static void CloseEnd(Object* object, void* next) noexcept
+    requires IsScalar<Element>
+  {
+    static_cast<TensorList*>(object)->elements.CloseEnd<typename Element::Type>(next);
   }
 };
 

@@ -1,0 +1,37 @@
+#include "compiled/symbols.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "tensor/io/file_calls.h"
+
+namespace gyre::compiled {
+
+bool WantsSymbols() {
+  static const bool wants = [] {
+    const char* const variable = std::getenv("GYRE_NATIVE_SYMBOLS");
+    return variable != nullptr && absl::string_view(variable) == "1";
+  }();
+  return wants;
+}
+
+void TellPerf(const Region& region, const NativeCode& code) {
+  std::string lines;
+  for (uint32_t loop = 0; loop < region.names.size(); ++loop) {
+    if (!code.CanRun(loop)) continue;
+    const NativeCode::Extent extent = code.ExtentOf(loop);
+    absl::StrAppend(&lines, absl::Hex(extent.address), " ", absl::Hex(extent.size),
+                    " gyre: ", region.names[loop], "\n");
+  }
+  const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
+  const int file = file_calls::Open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  if (file < 0) return;
+  (void)file_calls::Write(file, lines.data(), lines.size());
+  (void)file_calls::Close(file);
+}
+
+}  // namespace gyre::compiled

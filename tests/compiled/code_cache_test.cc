@@ -1,0 +1,102 @@
+// Native code on disk: what is kept is found again, what is damaged is not, and a folder that
+// others may write to is refused.
+#include "compiled/code_cache.h"
+
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "support/temp_folder.h"
+#include "tensor/io/file.h"
+
+namespace gyre::compiled {
+namespace {
+
+std::string Written(const CodeCache& cache, const std::string& folder, const std::string& key,
+                    const std::string& code) {
+  cache.Keep(key, code);
+  return absl::StrCat(folder, "/", key, ".gyre-code");
+}
+
+TEST(CodeCache, FindsWhatWasKept) {
+  const test::TempFolder folder;
+  const auto cache = CodeCache::Open(folder.path() + "/a/b");
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  EXPECT_EQ(cache->Find("key"), "");
+  cache->Keep("key", "code");
+  cache->Keep("other", std::string(100'000, 'x'));
+  EXPECT_EQ(cache->Find("key"), "code");
+  EXPECT_EQ(CodeCache::Open(folder.path() + "/a/b")->Find("other"), std::string(100'000, 'x'));
+}
+
+TEST(CodeCache, TakesADamagedFileForNone) {
+  const test::TempFolder folder;
+  const auto cache = CodeCache::Open(folder.path());
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  const std::string path = Written(*cache, folder.path(), "key", "some code");
+  const std::string whole = *ReadFile(path);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] ^= 1;
+    ASSERT_TRUE(WriteFile(path, {damaged}).ok());
+    EXPECT_EQ(cache->Find("key"), "") << "byte " << i;
+    ASSERT_TRUE(WriteFile(path, {whole.substr(0, i)}).ok());
+    EXPECT_EQ(cache->Find("key"), "") << "the first " << i << " bytes";
+  }
+  ASSERT_TRUE(WriteFile(path, {whole, "more"}).ok());
+  EXPECT_EQ(cache->Find("key"), "");
+  cache->Keep("key", "some code");
+  EXPECT_EQ(cache->Find("key"), "some code");
+}
+
+TEST(CodeCache, IsSharedByWriters) {
+  const test::TempFolder folder;
+  const auto work = [&](char mine) {
+    const auto cache = CodeCache::Open(folder.path());
+    for (int i = 0; i < 50; ++i) {
+      cache->Keep("key", std::string(5000, mine));
+      const std::string found = cache->Find("key");
+      EXPECT_EQ(found, std::string(5000, found.empty() ? 'a' : found[0]));
+    }
+  };
+  std::thread other(work, 'a');
+  work('b');
+  other.join();
+}
+
+TEST(CodeCache, RemovesTheOldestWhereThereIsTooMuch) {
+  const test::TempFolder folder;
+  const auto cache = CodeCache::Open(folder.path(), 10'000);
+  ASSERT_TRUE(cache.ok()) << cache.status();
+  ASSERT_TRUE(WriteFile(folder.path() + "/somebody's", {std::string(50'000, 'x')}).ok());
+  for (int i = 0; i < 20; ++i) cache->Keep(absl::StrCat("key", i), std::string(1000, 'x'));
+  EXPECT_EQ(cache->Find("key0"), "");
+  EXPECT_NE(cache->Find("key19"), "");
+  EXPECT_LE(ListFolder(folder.path())->size(), 10u);
+  EXPECT_TRUE(ReadFile(folder.path() + "/somebody's").ok());
+}
+
+TEST(CodeCache, IsNobodyElses) {
+  const test::TempFolder folder;
+  const std::string path = folder.path() + "/shared";
+  ASSERT_TRUE(MakeFolder(path).ok());
+  const auto set_mode = [&](mode_t mode) { ASSERT_EQ(chmod(path.c_str(), mode), 0); };
+  set_mode(0777);
+  ASSERT_TRUE(CodeCache::Open(path).ok());  // it is empty, and nobody else's from now on
+  struct stat info{};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  ASSERT_TRUE(WriteFile(path + "/file", {"x"}).ok());
+  for (const mode_t mode : {0775, 0757}) {
+    set_mode(mode);
+    EXPECT_EQ(CodeCache::Open(path).status().code(), absl::StatusCode::kPermissionDenied);
+  }
+  set_mode(0755);
+  EXPECT_TRUE(CodeCache::Open(path).ok());
+  EXPECT_FALSE(CodeCache::Open(path + "/file").ok());
+}
+
+}  // namespace
+}  // namespace gyre::compiled
