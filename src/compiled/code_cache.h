@@ -15,7 +15,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/internal_export.h"
 #include "compiled/region.h"
 
 namespace gyre::compiled {
@@ -24,15 +23,14 @@ class CodeCache final : public CodeStore {
  public:
   // Of this process; null: there is none. INVALID_ARGUMENT, PERMISSION_DENIED and errors of the
   // file system where the folder cannot serve. Thread-safe.
-  GYRE_INTERNAL_EXPORT static absl::StatusOr<const CodeCache*> Get();
+  static absl::StatusOr<const CodeCache*> Get();
 
   // In `folder`, which is made and looked at.
-  GYRE_INTERNAL_EXPORT static absl::StatusOr<CodeCache> Open(std::string folder,
-                                                             int64_t most_bytes = 64 << 20);
+  static absl::StatusOr<CodeCache> Open(std::string folder, int64_t most_bytes = 64 << 20);
 
   // Empty where there is nothing. Both throw std::bad_alloc.
-  GYRE_INTERNAL_EXPORT std::string Find(absl::string_view key) const;
-  GYRE_INTERNAL_EXPORT void Keep(absl::string_view key, absl::string_view code) const;
+  std::string Find(absl::string_view key) const;
+  void Keep(absl::string_view key, absl::string_view code) const;
 
  private:
   CodeCache(std::string folder, int64_t most_bytes);

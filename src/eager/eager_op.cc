@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "analysis/same_attrs.h"
 #include "base/fork.h"
 #include "front/error.h"
 #include "ops/evaluate.h"
@@ -57,13 +58,6 @@ std::shared_ptr<const EagerOp> Make(const OpDef& op, absl::Span<const Tensor> in
 }
 
 }  // namespace
-
-bool SameAttrs(const AttrMap& a, const AttrMap& b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
-           return x.first == y.first && AttrEquals(x.second, y.second);
-         });
-}
 
 std::shared_ptr<const EagerOp> EagerOpTable::Find(const Key& key, const AttrMap& given) const {
   const auto it = known_.find(key);

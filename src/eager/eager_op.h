@@ -25,8 +25,6 @@ struct EagerOp {
   bool is_random = false;
 };
 
-GYRE_INTERNAL_EXPORT bool SameAttrs(const AttrMap& a, const AttrMap& b);
-
 // By op, types and attributes. One thread at a time.
 class GYRE_INTERNAL_EXPORT EagerOpTable {
  public:

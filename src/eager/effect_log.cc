@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "analysis/effects.h"
+#include "analysis/same_attrs.h"
 #include "eager/variable.h"
 #include "eager/variable_store.h"
 #include "front/error.h"

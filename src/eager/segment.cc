@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "analysis/same_attrs.h"
 #include "eager/context.h"
 #include "eager/eager_op.h"
 #include "ops/registry.h"

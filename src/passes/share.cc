@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "analysis/same_attrs.h"
 #include "base/hash_map.h"
 #include "base/work.h"
 #include "passes/edit/body.h"
@@ -50,13 +51,6 @@ size_t Hash(const AttrValue& value) {
         }
       },
       value);
-}
-
-bool SameAttrs(const AttrMap& a, const AttrMap& b) {
-  return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
-           return x.first == y.first && AttrEquals(x.second, y.second);
-         });
 }
 
 // A node as it reads once what it reads has been shared.
