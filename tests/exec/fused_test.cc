@@ -349,7 +349,8 @@ func @more(%x: int32) -> (r: int32) {
   return %r
 }
 )";
-  EXPECT_EQ(GroupsOf(kText, {"x", "p"}, {"y"}), (Groups{{"if/r_1", {"a", "r"}}, {"y", {"d", "y"}}}));
+  EXPECT_EQ(GroupsOf(kText, {"x", "p"}, {"y"}),
+            (Groups{{"if/r_1", {"a", "r"}}, {"y", {"d", "y"}}}));
 }
 
 TEST(Fused, AConstantOfAnotherTypeThanItSaysIsAnError) {
@@ -427,6 +428,30 @@ TEST(Fused, FedTensorsKeepTheirElements) {
   const auto session = SessionFor(kChain);
   ASSERT_TRUE(session->Run({{"x:0", x}, {"c:0", Tensor::Scalar(2.f)}}, {"z:0"}).ok());
   EXPECT_TRUE(std::equal(before.begin(), before.end(), x.values<float>().begin()));
+}
+
+// Beside tokens, what stands there keeps an op that nobody knows, and so has no type of its own.
+TEST(Fused, WhatIsFedInThePlaceOfAnUnknownOpHasTheTypeThatReadersWant) {
+  constexpr char kText[] = R"(
+graph {
+  %x = "Unknown"() : ?
+  %a = Placeholder() dtype=float32 : float32
+  %entered = Enter(%x) frame_name="f" : float32
+  %left = Exit(%entered) : float32
+  %m = Mul(%a, %left) : float32
+  %s = AddV2(%m, %x) : float32
+  %y = Identity(%s) : float32
+}
+)";
+  for (const EngineKind engine : {EngineKind::kDataflow, EngineKind::kReference}) {
+    const auto session = SessionFor(kText, {.engine = engine});
+    EXPECT_EQ(RunScalar<float>(*session,
+                               {{"x:0", Tensor::Scalar(3.f)}, {"a:0", Tensor::Scalar(2.f)}}, "y:0"),
+              9);
+    EXPECT_EQ(RunStatus(*session, {{"x:0", Tensor::Scalar(3)}, {"a:0", Tensor::Scalar(2.f)}}, "y:0")
+                  .code(),
+              absl::StatusCode::kInvalidArgument);
+  }
 }
 
 }  // namespace

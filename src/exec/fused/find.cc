@@ -144,18 +144,21 @@ class Finder {
       SpendWork(static_cast<int64_t>(node(id).control_inputs.size()));
       for (const NodeId control : node(id).control_inputs)
         if (has_control.insert(control).second) controls.push_back(control);
-      for (const Endpoint& e : node(id).inputs) {
+      for (size_t i = 0; i < node(id).inputs.size(); ++i) {
+        const Endpoint e = node(id).inputs[i];
         if (own.contains(e.node) || ConstantOf(e) != nullptr) continue;
-        if (values.emplace(e, static_cast<ValueIndex>(inputs.size())).second) inputs.push_back(e);
+        if (!values.emplace(e, static_cast<ValueIndex>(inputs.size())).second) continue;
+        inputs.push_back(e);
+        // As it is read: of what is fed in the place of an unknown op, nobody else knows the type.
+        group->inputs.push_back(node(id).signature.inputs[i].dtype);
       }
     }
     if (inputs.empty()) {  // the first constant starts it
-      const Endpoint e = node(members[0]).inputs[0];
-      values.emplace(e, 0);
-      inputs.push_back(e);
+      const Node& first = node(members[0]);
+      values.emplace(first.inputs[0], 0);
+      inputs.push_back(first.inputs[0]);
+      group->inputs.push_back(first.signature.inputs[0].dtype);
     }
-    for (const Endpoint& e : inputs)
-      group->inputs.push_back(node(e.node).signature.outputs[e.slot].dtype);
     for (const NodeId id : members) {
       for (const Endpoint& e : node(id).inputs) {
         if (own.contains(e.node) || values.contains(e)) continue;
