@@ -186,6 +186,8 @@ absl::StatusOr<MetaGraph> Read(const MetaGraphParts& parts, const OpLookup& ops)
   graph.restore_filename = def.saver_def().filename_tensor_name();
   graph.restore_op = def.saver_def().restore_op_name();
   GYRE_RETURN_IF_ERROR(ReadObjects(def.object_graph_def(), graph));
+  if (def.object_graph_def().nodes_size() > 0)
+    graph.object_graph = def.object_graph_def().SerializeAsString();
   return graph;
 }
 

@@ -55,6 +55,7 @@ struct MetaGraph {
   std::string restore_filename;
   std::string restore_op;
   std::vector<SavedObjectInfo> objects;  // node 0 is the root; none in files of version 1
+  std::string object_graph;              // all that is said of them, as the message itself
   // Of each function that objects hold: the objects that its last arguments are.
   std::map<std::string, std::vector<int>> bound_inputs;
 };

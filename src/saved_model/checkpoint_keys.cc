@@ -134,12 +134,8 @@ std::string VariableOf(const Node& node) {
   return where.container.empty() ? where.name : absl::StrCat(where.container, "/", where.name);
 }
 
-absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
-                                                       const BundleReader& bundle) {
-  if (!HasVariables(graph) || bundle.Find(kObjectGraphKey) == nullptr)
-    return std::vector<VariableKey>();
-  GYRE_ASSIGN_OR_RETURN(const KeysByObject keys, ReadObjectKeys(bundle));
-  std::map<std::string, std::string> found;
+absl::StatusOr<std::vector<std::pair<int, NodeId>>> CapturedObjects(const MetaGraph& graph) {
+  std::vector<std::pair<int, NodeId>> found;
   const Function& main = graph.program->main();
   for (const Node& node : main.nodes) {
     const FunctionRef* callee = node.attrs.Get<FunctionRef>("f");
@@ -154,19 +150,31 @@ absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
     }
     const absl::Span<const Endpoint> captured =
         absl::MakeConstSpan(node.inputs).last(objects.size());
-    for (size_t i = 0; i < objects.size(); ++i) {
-      const size_t object = static_cast<size_t>(objects[i]);
-      if (graph.objects[object].kind != SavedObjectInfo::Kind::kVariable) continue;
-      const std::string variable = VariableOf(main.node(Origin(main, captured[i]).node));
-      if (variable.empty() || object >= keys.size()) continue;
-      const auto key = keys[object].find(std::string(kVariableValue));
-      if (key == keys[object].end()) continue;
-      const auto [it, is_new] = found.emplace(variable, key->second);
-      if (!is_new && it->second != key->second) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("variable '", variable, "' stands for two objects: '", it->second,
-                         "' and '", key->second, "' of the checkpoint"));
-      }
+    for (size_t i = 0; i < objects.size(); ++i)
+      found.emplace_back(objects[i], Origin(main, captured[i]).node);
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
+                                                       const BundleReader& bundle) {
+  if (!HasVariables(graph) || bundle.Find(kObjectGraphKey) == nullptr)
+    return std::vector<VariableKey>();
+  GYRE_ASSIGN_OR_RETURN(const KeysByObject keys, ReadObjectKeys(bundle));
+  GYRE_ASSIGN_OR_RETURN(const auto captured, CapturedObjects(graph));
+  std::map<std::string, std::string> found;
+  for (const auto& [number, node] : captured) {
+    const auto object = static_cast<size_t>(number);
+    if (graph.objects[object].kind != SavedObjectInfo::Kind::kVariable) continue;
+    const std::string variable = VariableOf(graph.program->main().node(node));
+    if (variable.empty() || object >= keys.size()) continue;
+    const auto key = keys[object].find(std::string(kVariableValue));
+    if (key == keys[object].end()) continue;
+    const auto [it, is_new] = found.emplace(variable, key->second);
+    if (!is_new && it->second != key->second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("variable '", variable, "' stands for two objects: '", it->second, "' and '",
+                       key->second, "' of the checkpoint"));
     }
   }
   std::vector<VariableKey> all;

@@ -20,8 +20,12 @@ struct VariableKey {
   std::optional<SliceSpec> slice = {};
 };
 
-// What the model's objects say: what calls of the main graph capture are the functions' bound
-// inputs, which are objects; the checkpoint numbers its objects alike. None for models, and
+// By object, the node of the main graph that stands for it: what calls there capture are the
+// functions' bound inputs, which are objects. INVALID_ARGUMENT where the two do not fit.
+absl::StatusOr<std::vector<std::pair<int, NodeId>>> CapturedObjects(const MetaGraph& graph);
+
+// What the model's objects say (CapturedObjects); the checkpoint numbers its objects alike. None
+// for models, and
 // checkpoints, without objects. INVALID_ARGUMENT where the two do not fit.
 absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
                                                        const BundleReader& bundle);

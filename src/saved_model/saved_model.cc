@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "base/out_of_memory.h"
 #include "base/status.h"
+#include "bundle/reader.h"
 #include "saved_model/checkpoint_keys.h"
 #include "saved_model/private_folder.h"
 #include "saved_model/restore.h"
@@ -56,7 +57,30 @@ absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph,
                   absl::StrCat("running the init op of ", files.folder));
 }
 
-std::vector<SavedModel::Variable> VariablesOf(const MetaGraph& graph, const Session& session) {
+// By variable, where it is in the checkpoint as a whole. What objects say comes first: functions
+// run with these.
+absl::StatusOr<std::map<std::string, std::string>> KeysOf(const ModelFiles& files,
+                                                          const MetaGraph& graph) {
+  std::map<std::string, std::string> keys;
+  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(files));
+  if (checkpoint.empty()) return keys;
+  GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
+                        BundleReader::Open(files.checkpoint, files.folder));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> of_objects, KeysByObjects(graph, bundle));
+  GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> restored, KeysByRestoreOps(*graph.program));
+  std::set<std::string> taken;
+  for (const std::vector<VariableKey>* found : {&of_objects, &restored}) {
+    for (const VariableKey& part : *found) {
+      if (part.slice || taken.contains(part.key) || keys.contains(part.variable)) continue;
+      keys.emplace(part.variable, part.key);
+      taken.insert(part.key);
+    }
+  }
+  return keys;
+}
+
+std::vector<SavedModel::Variable> VariablesOf(const MetaGraph& graph, const Session& session,
+                                              const std::map<std::string, std::string>& keys) {
   std::map<std::string, std::vector<std::string>> handles;
   for (const Node& node : graph.program->main().nodes) {
     const std::string name = VariableOf(node);
@@ -71,7 +95,9 @@ std::vector<SavedModel::Variable> VariablesOf(const MetaGraph& graph, const Sess
   std::vector<SavedModel::Variable> variables;
   for (Session::VariableInfo& info : session.Variables()) {
     const bool trainable = !fixed.contains(info.name);
-    variables.push_back({info.name, handles[info.name], info.dtype, info.shape, trainable});
+    const auto key = keys.find(info.name);
+    variables.push_back({info.name, handles[info.name], info.dtype, info.shape, trainable,
+                         key == keys.end() ? "" : key->second});
   }
   return variables;
 }
@@ -93,7 +119,8 @@ struct SavedModel::State {
   std::map<std::string, Signature> signatures;
   std::vector<Variable> variables;
   ModelFiles files;
-  std::string checkpoint;
+  std::string checkpoint, object_graph;
+  std::map<int, std::string> object_tensors;
   std::vector<std::string> tags, assets;
   std::unique_ptr<PrivateFolder> folder;  // of a model from memory
   std::mutex mutex;
@@ -159,8 +186,13 @@ absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
   GYRE_RETURN_IF_ERROR(Initialize(*files, graph, state->assets, *state->session));
   for (const auto& [name, signature] : graph.signatures)
     state->signatures.emplace(name, ToSignature(signature));
-  state->variables = VariablesOf(graph, *state->session);
+  GYRE_ASSIGN_OR_RETURN(const auto keys, KeysOf(*files, graph));
+  state->variables = VariablesOf(graph, *state->session, keys);
   state->tags = graph.tags;
+  state->object_graph = graph.object_graph;
+  GYRE_ASSIGN_OR_RETURN(const auto captured, CapturedObjects(graph));
+  for (const auto& [object, node] : captured)
+    state->object_tensors[object] = absl::StrCat(graph.program->main().node(node).name, ":0");
   state->files = *files;
   GYRE_ASSIGN_OR_RETURN(state->checkpoint, CheckpointOf(*files));
   return state;
@@ -230,6 +262,10 @@ const std::map<std::string, SavedModel::Signature>& SavedModel::signatures() con
 const std::vector<SavedModel::Variable>& SavedModel::variables() const { return state_->variables; }
 Session& SavedModel::session() const { return *state_->session; }
 const std::string& SavedModel::checkpoint() const { return state_->checkpoint; }
+const std::string& SavedModel::object_graph() const { return state_->object_graph; }
+const std::map<int, std::string>& SavedModel::object_tensors() const {
+  return state_->object_tensors;
+}
 const std::vector<std::string>& SavedModel::tags() const { return state_->tags; }
 const std::vector<std::string>& SavedModel::assets() const { return state_->assets; }
 

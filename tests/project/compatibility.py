@@ -39,8 +39,8 @@ NAMESPACES = {
 }
 # Of names that are here: what they do not do as TensorFlow does.
 DIFFERENCES = {
-    "tf.saved_model.load": "the model has `.signatures[name]` and `.variables`; methods and "
-    "attributes of the object that was saved (`loaded.f`, `loaded(x)`) are not loaded",
+    "tf.saved_model.load": "`.variables` are all of the model's, whatever the object that was "
+    "saved calls so; gradients through functions that `tf.custom_gradient` made are refused",
     "tf.data.Dataset": "no `window`, `interleave`, `scan`, `unique` and others, whose errors say "
     "what serves; `cache` keeps all elements in memory once the first is asked for; nothing is "
     "computed ahead",

@@ -54,6 +54,7 @@ class GYRE_EXPORT SavedModel {
     DType dtype = DType::kInvalid;
     PartialShape shape;
     bool trainable = true;  // unless the model's objects say otherwise
+    std::string key = {};   // of its value in the checkpoint; empty: that has none, or its parts
   };
   // By name of the input or output.
   using Inputs = std::map<std::string, FeedValue>;
@@ -104,6 +105,12 @@ class GYRE_EXPORT SavedModel {
   // The prefix of the checkpoint's files (PREFIX.index …); empty: the model has none.
   const std::string& checkpoint() const;
   const std::vector<std::string>& tags() const;
+  // The objects that it was saved from: the message SavedObjectGraph, as the file has it. Empty:
+  // there are none.
+  const std::string& object_graph() const;
+  // By the number of an object that the model's graph uses: the tensor that stands for it there,
+  // such as the handle of a table.
+  const std::map<int, std::string>& object_tensors() const;
   // The paths of its asset files, absolute; each is there.
   const std::vector<std::string>& assets() const;
 

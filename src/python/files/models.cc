@@ -3,8 +3,11 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "bundle/reader.h"
 #include "gyre/core/saved_model.h"
+#include "ir/builder.h"
+#include "ir/program.h"
 #include "python/arrays/items.h"
 #include "python/dtype.h"
 #include "python/execute.h"
@@ -40,7 +43,7 @@ nb::dict Signatures(const PyModel& self) {
   return result;
 }
 
-// [(name, handles, dtype, dims, trainable, value or None)]
+// [(name, handles, dtype, dims, trainable, value or None, key in the checkpoint)]
 nb::list Variables(const PyModel& self) {
   std::vector<std::string> names;
   for (const SavedModel::Variable& variable : self.model->variables())
@@ -53,7 +56,8 @@ nb::list Variables(const PyModel& self) {
     for (const std::string& handle : variable.handles) handles.append(ToStr(handle));
     const nb::object value = values[i].has_value() ? WrapEager(values[i]) : nb::none();
     result.append(nb::make_tuple(ToStr(variable.name), handles, ToPython(variable.dtype),
-                                 ToPython(variable.shape), variable.trainable, value));
+                                 ToPython(variable.shape), variable.trainable, value,
+                                 ToStr(variable.key)));
   }
   return result;
 }
@@ -91,6 +95,66 @@ nb::list Resources(const PyModel& self) {
     ++i;
   }
   return result;
+}
+
+// The value of a constant of the main graph; None: there is no such constant. Nothing runs.
+nb::object ConstantOf(const PyModel& self, nb::handle name) {
+  const auto program = self.model->session().shared_program();
+  const Node* const node = program->main().FindNode(std::string(TextOf(name, "a name")));
+  if (node == nullptr || node->kind() != OpKind::kConst) return nb::none();
+  return WrapEager(*node->attrs.Get<Tensor>("value"));
+}
+
+// {object: the tensor of the graph that stands for it}
+nb::dict ObjectTensors(const PyModel& self) {
+  nb::dict result;
+  for (const auto& [object, tensor] : self.model->object_tensors())
+    result[nb::int_(object)] = ToStr(tensor);
+  return result;
+}
+
+// A program that does nothing but call one of the library's functions, "call" of "arg0", …; of
+// those without results, "done" comes when it has.
+std::shared_ptr<const Program> CallOf(const Program& program, const Function& function) {
+  FunctionBuilder builder(program.ops(), "");
+  std::vector<Endpoint> args;
+  std::vector<DType> given, made;
+  for (size_t i = 0; i < function.args.size(); ++i) {
+    given.push_back(function.args[i].dtype);
+    args.push_back(ValueOf(builder.Add1("Placeholder", {}, {{"dtype", given.back()}},
+                                        {.name = absl::StrCat("arg", i)})));
+  }
+  for (const FunctionResult& result : function.results) made.push_back(result.dtype);
+  const NodeId called = ValueOf(
+      builder.Add(function.stateful ? "StatefulPartitionedCall" : "PartitionedCall", args,
+                  {{"f", FunctionRef{function.name, nullptr}}, {"Tin", given}, {"Tout", made}},
+                  {.name = "call"}));
+  if (made.empty())
+    builder.Constant(Tensor::Scalar(true), {.name = "done", .control_inputs = {called}});
+  return ProgramBuilder(program).SetMain(builder.Build()).Build();
+}
+
+// The results of one of the library's functions, called in the graph that is being made.
+nb::list CallFunction(const PyModel& self, nb::handle name, nb::handle inputs) {
+  const auto program = self.model->session().shared_program();
+  const std::string wanted(TextOf(name, "a function"));
+  const Function* const function = program->FindFunction(wanted);
+  if (function == nullptr)
+    Check(absl::NotFoundError(absl::StrCat("the model has no function '", wanted, "'")));
+  nb::dict replaced;
+  size_t given = 0;
+  for (const nb::handle input : nb::iter(inputs))
+    replaced[ToStr(absl::StrCat("arg", given++, ":0"))] = input;
+  if (given != function->args.size())
+    Check(absl::InvalidArgumentError(absl::StrCat("function '", wanted, "' takes ",
+                                                  function->args.size(), " inputs, not ", given)));
+  nb::list outputs;
+  for (size_t i = 0; i < function->results.size(); ++i)
+    outputs.append(ToStr(absl::StrCat("call:", i)));
+  const bool has_results = !function->results.empty();
+  if (!has_results) outputs.append(ToStr("done:0"));
+  nb::list results = ImportIntoGraph(CallOf(*program, *function), outputs, replaced);
+  return has_results ? results : nb::list();
 }
 
 nb::list AssetsOf(const PyModel& self) {
@@ -225,6 +289,15 @@ void BindModels(nb::module_& m) {
             return ImportIntoGraph(self.model->session().shared_program(), outputs, inputs);
           },
           nb::arg("outputs"), nb::arg("inputs"))
+      .def("constant", &ConstantOf, nb::arg("name"))
+      .def("object_tensors", &ObjectTensors)
+      .def("call", &CallFunction, nb::arg("function"), nb::arg("inputs"))
+      .def("checkpoint", [](const PyModel& self) { return ToStr(self.model->checkpoint()); })
+      .def("object_graph",
+           [](const PyModel& self) {
+             const std::string& graph = self.model->object_graph();
+             return nb::bytes(graph.data(), graph.size());
+           })
       .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"))
       .def("assign_variables", &AssignVariables, nb::arg("values"))
       .def("save", &SaveModel, nb::arg("path"));

@@ -7,9 +7,11 @@ from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function.concrete import ConcreteFunction
 from gyre._impl.function.function import function
+from gyre._impl.locks import reentrant_lock
 from gyre._impl.lookup.tables import note_table
 from gyre._impl.module import Module
 from gyre._impl.saved_model.assets import mark_as_asset
+from gyre._impl.saved_model.objects import Objects, Values
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
 from gyre._impl.variable import Variable
@@ -35,12 +37,17 @@ def contains_saved_model(export_dir) -> bool:
 class LoadedModel(Module):
     """A model with the variables that it brought, which signatures share and tapes watch.
 
-    signatures: {name: Signature}; methods and attributes of the object that was saved are not here.
+    signatures: {name: Signature}. The attributes of the object that was saved are here under their
+    names: functions (a LoadedFunction runs the trace that fits the arguments), variables, objects
+    with attributes of their own, lists and dicts. Where the object could be called, so can this.
     Models whose variables are references (TensorFlow 1's) run in a session of their own, eagerly,
     and have no variables here."""
 
+    _untracked = frozenset({"_objects", "_values"})
+
     def __init__(self, path: str, tags: list):
         super().__init__()
+        self._objects, self._making = None, reentrant_lock()
         self._model = _gyre.load_model(path, tags)
         described = [described for described in self._model.variables() if described[5] is not None]
         self._has_references = any(not handles for _, handles, *_ in described)
@@ -50,8 +57,9 @@ class LoadedModel(Module):
         self._tables = []
         self._loaded = []
         self._names = []  # of these, as the model calls them
+        self._keys = {}  # of the checkpoint: the variables whose values it holds
         assets = {os.fsencode(path) for path in self._model.assets()}
-        for name, handles, dtype, dims, trainable, value in (
+        for name, handles, dtype, dims, trainable, value, key in (
             [] if self._has_references else described
         ):
             variable = Variable(
@@ -61,11 +69,16 @@ class LoadedModel(Module):
                 mark_as_asset(variable, value.numpy())
             self._loaded.append(variable)
             self._names.append(name)
+            if key:
+                self._keys[key] = variable
             self._handles.update(dict.fromkeys(handles, variable))
         for handle, key_dtype, value_dtype, tensor in self._model.resources():
             self._resources[handle] = tensor
             if key_dtype is not None:
                 self._tables.append(note_table(tensor, key_dtype, value_dtype))
+        self._values = None  # of its objects in the checkpoint; None: it has no objects
+        if self._model.object_graph() and not self._has_references:
+            self._values = Values(self._model.checkpoint())
         self.signatures = _Signatures(
             (name, Signature(self, name, inputs, outputs))
             for name, (inputs, outputs) in self._model.signatures().items()
@@ -85,12 +98,40 @@ class LoadedModel(Module):
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
         if name.startswith("_"):
             raise AttributeError(text)
+        children = self._children()
+        if name in children and self._objects is not None:
+            return self._objects.node(children[name])
+        there = sorted(child for child in children if not child.startswith("_"))
         offered = [f".signatures[{signature!r}]" for signature in self.signatures]
         raise AttributeError(
-            f"{text}: methods and attributes of the object that was saved are not loaded. The "
-            f"model has {_listed(offered) or 'no signatures'}, called with named inputs, and "
-            f".variables" + (f" ({_listed(self._names)})" if self._names else "")
+            f"{text}: the object that was saved has {_listed(there) or 'no attributes'}. The model "
+            f"has {_listed(offered) or 'no signatures'}, called with named inputs, and .variables"
+            + (f" ({_listed(self._names)})" if self._names else "")
         )
+
+    def __dir__(self):
+        return sorted({*super().__dir__(), *self._children()})
+
+    @property
+    def __call__(self):
+        """What the object that was saved did where it was called."""
+        called = self._children().get("__call__")
+        if called is None or self._objects is None:
+            raise _NotCallable(
+                f"the object that was saved cannot be called; "
+                f"signatures can: {_listed(list(self.signatures)) or 'there are none'}"
+            )
+        return self._objects.node(called)
+
+    def _children(self) -> dict:
+        """{attribute of the object that was saved: its number}, where the model has objects."""
+        with self._making:
+            if self._objects is None:
+                if self._values is None:
+                    return {}
+                data = self._model.object_graph()
+                self._objects = Objects(self, data, self._keys, self._values)
+            return self._objects.children()
 
     def write(self, path) -> None:
         """Writes the model again as it was read, objects and assets with it, but with the values
@@ -103,6 +144,10 @@ class LoadedModel(Module):
             }
         )
         self._model.save(os.fspath(path))
+
+
+class _NotCallable(AttributeError, TypeError):
+    """There is no `__call__`: what a call asks for, and hasattr."""
 
 
 class _Signatures(dict):
