@@ -280,5 +280,13 @@ TEST(Polls, KernelsOfLargeInputsLookOften) {
   mallopt(M_MMAP_THRESHOLD, kUsual);
 }
 
+// Of these there may be any number.
+TEST(Polls, RowsWithoutElementsAreNotGoneThrough) {
+  const Tensor rows = Tensor::FromValues<int32_t>({}, ShapeOf({int64_t{1} << 60, 0}));
+  const Tensor bins =
+      Eval("DenseBincount", {rows, Tensor::Scalar<int32_t>(0), Numbers<float>({0})});
+  EXPECT_EQ(bins.shape(), ShapeOf({int64_t{1} << 60, 0}));
+}
+
 }  // namespace
 }  // namespace gyre::test

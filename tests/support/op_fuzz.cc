@@ -176,7 +176,7 @@ Shape OpFuzzer::RandomShape() {
   // Empty, but with dimensions that overflow what is careless with them.
   static const auto* const hollow = new std::vector<Dims>{
       {0, int64_t{1} << 31}, {int64_t{1} << 62, 0}, {1, int64_t{1} << 31, 0, 3}};
-  if (Chance(0.04)) return *Shape::Make(Pick(*hollow));
+  if (Chance(0.1)) return *Shape::Make(Pick(*hollow));
   Dims dims(Pick(*ranks));
   for (int64_t& d : dims)
     d = dims.size() > 4 ? std::min<int64_t>(Pick(*extents), 2) : Pick(*extents);

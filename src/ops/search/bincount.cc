@@ -109,7 +109,8 @@ struct DenseKernel {
       const std::optional<int64_t> rows =
           input.rank() == 2 ? std::optional(input.dim(0)) : std::nullopt;
       GYRE_ASSIGN_OR_RETURN(Tensor bins, Bins(ctx, rows, counter.size));
-      const int64_t n = rows.value_or(1);
+      // Rows without numbers, of which there may be any number, are done.
+      const int64_t n = input.num_elements() == 0 ? 0 : rows.value_or(1);
       const int64_t width = n == 0 ? 0 : input.num_elements() / n;
       for (int64_t i = 0; i < n; ++i) {
         GYRE_RETURN_IF_ERROR(counter.Count(input.values<I>().data(), i * width, (i + 1) * width,
