@@ -25,8 +25,7 @@ struct VariableKey {
 absl::StatusOr<std::vector<std::pair<int, NodeId>>> CapturedObjects(const MetaGraph& graph);
 
 // What the model's objects say (CapturedObjects); the checkpoint numbers its objects alike. None
-// for models, and
-// checkpoints, without objects. INVALID_ARGUMENT where the two do not fit.
+// for models, and checkpoints, without objects. INVALID_ARGUMENT where the two do not fit.
 absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
                                                        const BundleReader& bundle);
 

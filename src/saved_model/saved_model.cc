@@ -67,9 +67,11 @@ absl::StatusOr<std::map<std::string, std::string>> KeysOf(const ModelFiles& file
   GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
                         BundleReader::Open(files.checkpoint, files.folder));
   GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> of_objects, KeysByObjects(graph, bundle));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> restored, KeysByRestoreOps(*graph.program));
+  // Of slices that are none, whoever restores or saves such parts is told.
+  const absl::StatusOr<std::vector<VariableKey>> restored = KeysByRestoreOps(*graph.program);
+  const std::vector<VariableKey> none;
   std::set<std::string> taken;
-  for (const std::vector<VariableKey>* found : {&of_objects, &restored}) {
+  for (const std::vector<VariableKey>* found : {&of_objects, restored.ok() ? &*restored : &none}) {
     for (const VariableKey& part : *found) {
       if (part.slice || taken.contains(part.key) || keys.contains(part.variable)) continue;
       keys.emplace(part.variable, part.key);

@@ -21,7 +21,8 @@ struct CompileWhen {
 };
 
 // What `mode` says, or, if that is kAuto, the environment variable GYRE_COMPILE: "auto" (or ""),
-// "always", "never", "contract", or, for tests, "after:KERNELS". INVALID_ARGUMENT for others.
+// "always", "never", "contract", or, for tests, "after:KERNELS". INVALID_ARGUMENT for others; errors
+// of CodeCache::Get.
 absl::StatusOr<CompileWhen> CompileWhenOf(CompileMode mode);
 
 }  // namespace gyre

@@ -6,6 +6,7 @@ from typing import Any
 
 from gyre import _gyre
 from gyre._impl import errors
+from gyre._impl.locks import reentrant_lock
 from gyre._impl.module import Module
 from gyre._impl.proto import forms, messages
 from gyre._impl.saved_model.functions import LoadedFunction, LoadedTrace
@@ -56,6 +57,7 @@ class Objects:
         self._nodes: dict[int, object] = {}
         self._traces: dict[str, LoadedTrace] = {}
         self._variables, self._values = variables, values
+        self._making = reentrant_lock()  # others see no object that is half made
 
     def children(self, number: int = 0) -> dict[str, int]:
         """{local name: number} of an object; 0: the one that was saved."""
@@ -63,6 +65,10 @@ class Objects:
 
     def node(self, number: int):
         """The object; None for what cannot be here: a variable without a value."""
+        with self._making:
+            return self._made(number)
+
+    def _made(self, number: int):
         if number not in self._nodes:
             self._nodes[number] = None  # of what holds itself in a tuple
             try:
