@@ -1,8 +1,6 @@
 #include "saved_model/checkpoint_keys.h"
 
-#include <map>
 #include <set>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -66,48 +64,41 @@ class RestoreOps {
   explicit RestoreOps(const Program& program) : program_(program) {}
 
   // `given`: by argument, the variable that it is a handle of; empty for others.
-  absl::Status Visit(const Function& function, const std::vector<std::string>& given) {
+  void Visit(const Function& function, const std::vector<std::string>& given) {
     for (const Node& node : function.nodes) {
       if (node.role() == Role::kAssigns) {
-        GYRE_RETURN_IF_ERROR(AddAssignment(function, node, given));
+        AddAssignment(function, node, given);
       } else if (node.kind() == OpKind::kCall) {
-        GYRE_RETURN_IF_ERROR(VisitCall(function, node, given));
+        VisitCall(function, node, given);
       }
     }
-    return absl::OkStatus();
   }
 
   std::vector<VariableKey> Take() && { return std::move(found_); }
 
  private:
-  absl::Status VisitCall(const Function& function, const Node& call,
-                         const std::vector<std::string>& given) {
+  void VisitCall(const Function& function, const Node& call,
+                 const std::vector<std::string>& given) {
     const FunctionRef* const ref = call.attrs.Get<FunctionRef>("f");
     const Function* const callee = ref == nullptr ? nullptr : program_.FindFunction(ref->name);
-    if (callee == nullptr || !visited_.insert(ref->name).second) return absl::OkStatus();
+    if (callee == nullptr || !visited_.insert(ref->name).second) return;
     std::vector<std::string> handed;
     handed.reserve(call.inputs.size());
     for (const Endpoint& input : call.inputs) handed.push_back(Variable(function, input, given));
-    return Visit(*callee, handed);
+    Visit(*callee, handed);
   }
 
-  absl::Status AddAssignment(const Function& function, const Node& assign,
-                             const std::vector<std::string>& given) {
+  void AddAssignment(const Function& function, const Node& assign,
+                     const std::vector<std::string>& given) {
     const std::string variable = Variable(function, assign.inputs[0], given);
     const Endpoint value = Origin(function, assign.inputs[1]);
     const Node& source = function.node(value.node);
-    if (variable.empty() || source.role() != Role::kRestores) return absl::OkStatus();
+    if (variable.empty() || source.role() != Role::kRestores) return;
     const std::vector<std::string> keys = StringsAt(function, source.inputs[1]);
     const std::vector<std::string> slices = StringsAt(function, source.inputs[2]);
     const auto slot = static_cast<size_t>(value.slot);
-    if (slot >= keys.size() || slot >= slices.size()) return absl::OkStatus();
-    absl::StatusOr<std::optional<SliceSpec>> slice = ParseSliceSpec(slices[slot]);
-    if (!slice.ok()) {
-      return Annotate(slice.status(),
-                      absl::StrCat("'", source.name, "' restores '", keys[slot], "'"));
-    }
-    found_.push_back({variable, keys[slot], *std::move(slice)});
-    return absl::OkStatus();
+    if (slot < keys.size() && slot < slices.size())
+      found_.push_back({variable, keys[slot], slices[slot]});
   }
 
   static std::string Variable(const Function& function, Endpoint e,
@@ -134,8 +125,15 @@ std::string VariableOf(const Node& node) {
   return where.container.empty() ? where.name : absl::StrCat(where.container, "/", where.name);
 }
 
-absl::StatusOr<std::vector<std::pair<int, NodeId>>> CapturedObjects(const MetaGraph& graph) {
-  std::vector<std::pair<int, NodeId>> found;
+absl::StatusOr<std::optional<BundleReader>> OpenCheckpoint(const ModelFiles& files) {
+  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(files));
+  if (checkpoint.empty()) return std::nullopt;
+  GYRE_ASSIGN_OR_RETURN(BundleReader bundle, BundleReader::Open(files.checkpoint, files.folder));
+  return bundle;
+}
+
+absl::StatusOr<std::vector<std::pair<int, Endpoint>>> CapturedObjects(const MetaGraph& graph) {
+  std::vector<std::pair<int, Endpoint>> found;
   const Function& main = graph.program->main();
   for (const Node& node : main.nodes) {
     const FunctionRef* callee = node.attrs.Get<FunctionRef>("f");
@@ -151,7 +149,7 @@ absl::StatusOr<std::vector<std::pair<int, NodeId>>> CapturedObjects(const MetaGr
     const absl::Span<const Endpoint> captured =
         absl::MakeConstSpan(node.inputs).last(objects.size());
     for (size_t i = 0; i < objects.size(); ++i)
-      found.emplace_back(objects[i], Origin(main, captured[i]).node);
+      found.emplace_back(objects[i], Origin(main, captured[i]));
   }
   return found;
 }
@@ -163,10 +161,10 @@ absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
   GYRE_ASSIGN_OR_RETURN(const KeysByObject keys, ReadObjectKeys(bundle));
   GYRE_ASSIGN_OR_RETURN(const auto captured, CapturedObjects(graph));
   std::map<std::string, std::string> found;
-  for (const auto& [number, node] : captured) {
+  for (const auto& [number, value] : captured) {
     const auto object = static_cast<size_t>(number);
     if (graph.objects[object].kind != SavedObjectInfo::Kind::kVariable) continue;
-    const std::string variable = VariableOf(graph.program->main().node(node));
+    const std::string variable = VariableOf(graph.program->main().node(value.node));
     if (variable.empty() || object >= keys.size()) continue;
     const auto key = keys[object].find(std::string(kVariableValue));
     if (key == keys[object].end()) continue;
@@ -183,10 +181,22 @@ absl::StatusOr<std::vector<VariableKey>> KeysByObjects(const MetaGraph& graph,
   return all;
 }
 
-absl::StatusOr<std::vector<VariableKey>> KeysByRestoreOps(const Program& program) {
+std::map<std::string, std::vector<VariableKey>> PartsByKey(
+    const Program& program, const std::vector<VariableKey>& of_objects) {
+  std::map<std::string, std::vector<VariableKey>> parts;
+  std::set<std::string> variables, keys;
+  for (const VariableKey& whole : of_objects) {
+    parts[whole.key].push_back(whole);
+    variables.insert(whole.variable);
+    keys.insert(whole.key);
+  }
   RestoreOps ops(program);
-  GYRE_RETURN_IF_ERROR(ops.Visit(program.main(), {}));
-  return std::move(ops).Take();
+  ops.Visit(program.main(), {});
+  for (const VariableKey& part : std::move(ops).Take()) {
+    if (!variables.contains(part.variable) && !keys.contains(part.key))
+      parts[part.key].push_back(part);
+  }
+  return parts;
 }
 
 }  // namespace gyre

@@ -6,8 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status.h"
-#include "bundle/reader.h"
-#include "saved_model/checkpoint_keys.h"
 
 namespace gyre {
 namespace {
@@ -33,14 +31,11 @@ absl::StatusOr<bool> IsComplete(const Session& session) {
 
 }  // namespace
 
-absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph, Session& session) {
-  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(files));
-  if (checkpoint.empty()) return absl::OkStatus();
-  GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
-                        BundleReader::Open(files.checkpoint, files.folder));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> keys, KeysByObjects(graph, bundle));
-  if (!keys.empty()) {
-    GYRE_RETURN_IF_ERROR(AssignFrom(bundle, keys, session));
+absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph,
+                          const BundleReader& bundle, const std::vector<VariableKey>& of_objects,
+                          Session& session) {
+  if (!of_objects.empty()) {
+    GYRE_RETURN_IF_ERROR(AssignFrom(bundle, of_objects, session));
     GYRE_ASSIGN_OR_RETURN(const bool is_complete, IsComplete(session));
     if (is_complete) return absl::OkStatus();
   }

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "bundle/reader.h"
 #include "bundle/region.h"
+#include "bundle/slice.h"
 #include "bundle/writer.h"
 #include "saved_model/checkpoint_keys.h"
 #include "tensor/io/file.h"
@@ -19,17 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 using Parts = std::vector<VariableKey>;
-
-// By key of the checkpoint: the variables, or parts of variables, that it is made of.
-absl::StatusOr<std::map<std::string, Parts>> PartsByKey(const MetaGraph& graph,
-                                                        const BundleReader& bundle) {
-  std::map<std::string, Parts> parts;
-  GYRE_ASSIGN_OR_RETURN(const Parts restored, KeysByRestoreOps(*graph.program));
-  for (const VariableKey& part : restored) parts[part.key].push_back(part);
-  GYRE_ASSIGN_OR_RETURN(const Parts objects, KeysByObjects(graph, bundle));
-  for (const VariableKey& whole : objects) parts[whole.key] = {whole};
-  return parts;
-}
 
 // Puts the value of a variable that is a part of a tensor in its place there.
 absl::Status Overlay(const std::string& variable, const SliceSpec& part, const Tensor& value,
@@ -55,8 +45,9 @@ absl::StatusOr<Tensor> CurrentValue(Tensor old, const Parts& parts,
   for (const VariableKey& part : parts) {
     const auto value = values.find(part.variable);
     if (value == values.end() || !value->second.has_value()) continue;
-    if (part.slice) {
-      GYRE_RETURN_IF_ERROR(Overlay(part.variable, *part.slice, value->second, old));
+    GYRE_ASSIGN_OR_RETURN(const std::optional<SliceSpec> slice, ParseSliceSpec(part.slice));
+    if (slice) {
+      GYRE_RETURN_IF_ERROR(Overlay(part.variable, *slice, value->second, old));
     } else {
       old = value->second;
     }
@@ -75,16 +66,15 @@ absl::StatusOr<std::map<std::string, Tensor>> ValuesOf(const Session& session) {
 
 absl::Status WriteCheckpoint(const ModelFiles& from, const MetaGraph& graph, const Session& session,
                              const ModelFiles& to) {
-  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(from));
-  if (checkpoint.empty()) return absl::OkStatus();
-  GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
-                        BundleReader::Open(from.checkpoint, from.folder));
-  GYRE_ASSIGN_OR_RETURN(const auto parts, PartsByKey(graph, bundle));
+  GYRE_ASSIGN_OR_RETURN(const std::optional<BundleReader> bundle, OpenCheckpoint(from));
+  if (!bundle) return absl::OkStatus();
+  GYRE_ASSIGN_OR_RETURN(const Parts of_objects, KeysByObjects(graph, *bundle));
+  const std::map<std::string, Parts> by_key = PartsByKey(*graph.program, of_objects);
   GYRE_ASSIGN_OR_RETURN(const auto values, ValuesOf(session));
   std::vector<BundleItem> items;
-  for (const std::string& key : bundle.Names()) {
-    GYRE_ASSIGN_OR_RETURN(Tensor value, bundle.Read(key));
-    if (const auto it = parts.find(key); it != parts.end()) {
+  for (const std::string& key : bundle->Names()) {
+    GYRE_ASSIGN_OR_RETURN(Tensor value, bundle->Read(key));
+    if (const auto it = by_key.find(key); it != by_key.end()) {
       absl::StatusOr<Tensor> current = CurrentValue(std::move(value), it->second, values);
       if (!current.ok()) return Annotate(current.status(), absl::StrCat("saving '", key, "'"));
       value = *std::move(current);

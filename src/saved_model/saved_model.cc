@@ -57,27 +57,12 @@ absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph,
                   absl::StrCat("running the init op of ", files.folder));
 }
 
-// By variable, where it is in the checkpoint as a whole. What objects say comes first: functions
-// run with these.
-absl::StatusOr<std::map<std::string, std::string>> KeysOf(const ModelFiles& files,
-                                                          const MetaGraph& graph) {
+// By variable, where it is in the checkpoint as a whole.
+std::map<std::string, std::string> WholesOf(const Program& program,
+                                            const std::vector<VariableKey>& of_objects) {
   std::map<std::string, std::string> keys;
-  GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(files));
-  if (checkpoint.empty()) return keys;
-  GYRE_ASSIGN_OR_RETURN(const BundleReader bundle,
-                        BundleReader::Open(files.checkpoint, files.folder));
-  GYRE_ASSIGN_OR_RETURN(const std::vector<VariableKey> of_objects, KeysByObjects(graph, bundle));
-  // Of slices that are none, whoever restores or saves such parts is told.
-  const absl::StatusOr<std::vector<VariableKey>> restored = KeysByRestoreOps(*graph.program);
-  const std::vector<VariableKey> none;
-  std::set<std::string> taken;
-  for (const std::vector<VariableKey>* found : {&of_objects, restored.ok() ? &*restored : &none}) {
-    for (const VariableKey& part : *found) {
-      if (part.slice || taken.contains(part.key) || keys.contains(part.variable)) continue;
-      keys.emplace(part.variable, part.key);
-      taken.insert(part.key);
-    }
-  }
+  for (const auto& [key, parts] : PartsByKey(program, of_objects))
+    if (parts[0].slice.empty()) keys.emplace(parts[0].variable, key);
   return keys;
 }
 
@@ -183,20 +168,28 @@ absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
   GYRE_ASSIGN_OR_RETURN(const MetaGraph graph, ReadModelGraph(*files, options.tags));
   auto state = std::make_unique<State>();
   GYRE_ASSIGN_OR_RETURN(state->session, Session::Create(graph.program, options.session));
-  GYRE_RETURN_IF_ERROR(RestoreModel(*files, graph, *state->session));
+  std::vector<VariableKey> of_objects;
+  GYRE_ASSIGN_OR_RETURN(const std::optional<BundleReader> bundle, OpenCheckpoint(*files));
+  if (bundle) {
+    state->checkpoint = files->checkpoint;
+    GYRE_ASSIGN_OR_RETURN(of_objects, KeysByObjects(graph, *bundle));
+    GYRE_RETURN_IF_ERROR(RestoreModel(*files, graph, *bundle, of_objects, *state->session));
+  }
   GYRE_ASSIGN_OR_RETURN(state->assets, AssetPaths(*files, graph));
   GYRE_RETURN_IF_ERROR(Initialize(*files, graph, state->assets, *state->session));
   for (const auto& [name, signature] : graph.signatures)
     state->signatures.emplace(name, ToSignature(signature));
-  GYRE_ASSIGN_OR_RETURN(const auto keys, KeysOf(*files, graph));
+  std::map<std::string, std::string> keys;
+  if (bundle) keys = WholesOf(*graph.program, of_objects);
   state->variables = VariablesOf(graph, *state->session, keys);
   state->tags = graph.tags;
   state->object_graph = graph.object_graph;
   GYRE_ASSIGN_OR_RETURN(const auto captured, CapturedObjects(graph));
-  for (const auto& [object, node] : captured)
-    state->object_tensors[object] = absl::StrCat(graph.program->main().node(node).name, ":0");
+  for (const auto& [object, value] : captured) {
+    state->object_tensors[object] =
+        absl::StrCat(graph.program->main().node(value.node).name, ":", value.slot);
+  }
   state->files = *files;
-  GYRE_ASSIGN_OR_RETURN(state->checkpoint, CheckpointOf(*files));
   return state;
 }
 
