@@ -1,7 +1,8 @@
 """Keras 3 on Gyre: `gyre.keras` is the package `keras`, with Gyre as its backend.
 
-Keras is not part of Gyre: `pip install gyre[keras]`. It runs on one backend per process, which is
-chosen when it is first imported; this module therefore has to come before any other backend.
+Keras is not part of Gyre: `pip install '.[keras]'` in the checkout. It runs on one backend per
+process, which is chosen when it is first imported; this module therefore has to come before any
+other backend.
 """
 
 import importlib
@@ -23,7 +24,8 @@ def _load():
         if error.name != "keras":
             raise
         raise ModuleNotFoundError(
-            "gyre.keras is Keras 3, which is not installed: pip install 'gyre[keras]'", name="keras"
+            "gyre.keras is Keras 3, which is not installed: pip install '.[keras]' in the checkout",
+            name="keras",
         ) from None
     finally:  # other processes that this one starts choose for themselves
         if before is None:

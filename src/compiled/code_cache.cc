@@ -1,6 +1,5 @@
 #include "compiled/code_cache.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,17 +34,6 @@ static_assert(sizeof(Header) == 24);
 
 bool IsWritableByOthers(const struct stat& info) {
   return info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
-}
-
-// Of a folder that holds nothing yet, maybe since umask lets a group write to what is made.
-bool TakeAsOwn(const std::string& folder) {
-  const absl::StatusOr<std::vector<std::string>> names = ListFolder(folder);
-  if (!names.ok() || !names->empty()) return false;
-  const int descriptor = file_calls::Open(folder, O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return false;
-  const bool is_own = file_calls::SetMode(descriptor, 0700) == 0;
-  (void)file_calls::Close(descriptor);
-  return is_own;
 }
 
 absl::StatusOr<const CodeCache*> OfEnvironment() {
@@ -84,14 +72,14 @@ CodeCache::CodeCache(std::string folder, int64_t most_bytes)
 }
 
 absl::StatusOr<CodeCache> CodeCache::Open(std::string folder, int64_t most_bytes) {
-  GYRE_RETURN_IF_ERROR(MakeFolder(folder));
+  GYRE_RETURN_IF_ERROR(MakeFolder(folder, 0700));
   struct stat info{};
   if (file_calls::Stat(folder, &info) != 0) return SystemError(errno, "cannot look at", folder);
   if (!S_ISDIR(info.st_mode)) return NotAFolder(folder);
-  if (IsWritableByOthers(info) && !TakeAsOwn(folder)) {
+  if (IsWritableByOthers(info)) {
     return absl::PermissionDeniedError(absl::StrCat(
         "'", folder, "' is a folder that others may write to, and what is in it would be run: ",
-        "take one of your own (chmod go-w)"));
+        "take one of your own (chmod go-w), or one that is not there yet"));
   }
   return CodeCache(std::move(folder), most_bytes);
 }

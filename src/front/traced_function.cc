@@ -12,6 +12,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "base/hash_map.h"
 #include "front/body.h"
 #include "front/error.h"
@@ -22,6 +23,16 @@
 #include "ir/value_info.h"
 
 namespace gyre::internal {
+namespace {
+
+// How the nodes that call a function are named: in files, names of nodes begin with no '_', as
+// those of functions may.
+std::string CallName(absl::string_view function) {
+  const size_t first = function.find_first_not_of('_');
+  return first == absl::string_view::npos ? "call" : std::string(function.substr(first));
+}
+
+}  // namespace
 
 class TracedFunction {
  public:
@@ -340,7 +351,7 @@ std::vector<Value> TracedFunction::AddCallNode(const ScopePtr& scope, Trace& tra
   }
   NodeRequest request;
   request.op = trace.is_stateful ? "StatefulPartitionedCall" : "PartitionedCall";
-  request.name = name_;
+  request.name = CallName(name_);
   request.where = where;
   request.inputs = UseAll(*scope, args.values, where);
   for (const Endpoint e : UseAll(*scope, trace.captures, where)) request.inputs.push_back(e);

@@ -45,8 +45,8 @@ absl::StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
     if (constant->rank() == 0 && input_int(i) == -1)
       return PartialShape::Unknown();  // the wire's "unknown rank"
     if (constant->rank() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("a shape must be a vector, but it has shape ",
-                                                     constant->shape().ToString()));
+      return absl::InvalidArgumentError(
+          absl::StrCat("a shape must be at most rank 1 but is rank ", constant->rank()));
     }
     if (const auto values = ReadInts(*constant)) {
       if (values->size() > Shape::kMaxRank) {
@@ -72,9 +72,9 @@ absl::StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
 
 absl::Status ShapeContext::RequireRank(int i, int rank) const {
   if (input(i).has_rank() && input(i).rank() != rank) {
-    return absl::InvalidArgumentError(absl::StrCat("input ", i, " must have rank ", rank,
-                                                   ", but its shape is ", input(i).ToString(),
-                                                   " (rank ", input(i).rank(), ")"));
+    return absl::InvalidArgumentError(absl::StrCat("Shape must be rank ", rank, " but is rank ",
+                                                   input(i).rank(), ": input ", i, " has shape ",
+                                                   input(i).ToString()));
   }
   return absl::OkStatus();
 }

@@ -125,9 +125,14 @@ std::string VariableOf(const Node& node) {
   return where.container.empty() ? where.name : absl::StrCat(where.container, "/", where.name);
 }
 
-absl::StatusOr<std::optional<BundleReader>> OpenCheckpoint(const ModelFiles& files) {
+absl::StatusOr<std::optional<BundleReader>> OpenCheckpoint(const ModelFiles& files,
+                                                           const MetaGraph& graph) {
   GYRE_ASSIGN_OR_RETURN(const std::string checkpoint, CheckpointOf(files));
-  if (checkpoint.empty()) return std::nullopt;
+  if (checkpoint.empty()) {
+    if (!HasVariables(graph)) return std::nullopt;
+    return absl::NotFoundError(
+        absl::StrCat("the model has variables, but there is no ", IndexFile(files.checkpoint)));
+  }
   GYRE_ASSIGN_OR_RETURN(BundleReader bundle, BundleReader::Open(files.checkpoint, files.folder));
   return bundle;
 }

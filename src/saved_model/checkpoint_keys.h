@@ -22,8 +22,9 @@ struct VariableKey {
   std::string slice = {};  // of the tensor, as the restore op writes it; empty: all of it
 };
 
-// The model's checkpoint; nullopt when there is none.
-absl::StatusOr<std::optional<BundleReader>> OpenCheckpoint(const ModelFiles& files);
+// The model's checkpoint; nullopt when there is none. NOT_FOUND where its objects need one.
+absl::StatusOr<std::optional<BundleReader>> OpenCheckpoint(const ModelFiles& files,
+                                                           const MetaGraph& graph);
 
 // By object, the value of the main graph that stands for it: what calls there capture are the
 // functions' bound inputs, which are objects. INVALID_ARGUMENT where the two do not fit.

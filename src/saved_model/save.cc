@@ -66,7 +66,7 @@ absl::StatusOr<std::map<std::string, Tensor>> ValuesOf(const Session& session) {
 
 absl::Status WriteCheckpoint(const ModelFiles& from, const MetaGraph& graph, const Session& session,
                              const ModelFiles& to) {
-  GYRE_ASSIGN_OR_RETURN(const std::optional<BundleReader> bundle, OpenCheckpoint(from));
+  GYRE_ASSIGN_OR_RETURN(const std::optional<BundleReader> bundle, OpenCheckpoint(from, graph));
   if (!bundle) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const Parts of_objects, KeysByObjects(graph, *bundle));
   const std::map<std::string, Parts> by_key = PartsByKey(*graph.program, of_objects);

@@ -169,7 +169,7 @@ absl::StatusOr<std::unique_ptr<SavedModel::State>> SavedModel::State::Load(
   auto state = std::make_unique<State>();
   GYRE_ASSIGN_OR_RETURN(state->session, Session::Create(graph.program, options.session));
   std::vector<VariableKey> of_objects;
-  GYRE_ASSIGN_OR_RETURN(const std::optional<BundleReader> bundle, OpenCheckpoint(*files));
+  GYRE_ASSIGN_OR_RETURN(const std::optional<BundleReader> bundle, OpenCheckpoint(*files, graph));
   if (bundle) {
     state->checkpoint = files->checkpoint;
     GYRE_ASSIGN_OR_RETURN(of_objects, KeysByObjects(graph, *bundle));

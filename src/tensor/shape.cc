@@ -61,14 +61,18 @@ std::optional<Shape> PartialShape::ToShape() const {
 absl::StatusOr<PartialShape> PartialShape::Intersect(const PartialShape& other) const {
   if (!known_rank_) return other;
   if (!other.known_rank_) return *this;
-  const auto conflict = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shapes ", ToString(), " and ", other.ToString(), " do not agree"));
-  };
-  if (rank() != other.rank()) return conflict();
+  if (rank() != other.rank()) {
+    return absl::InvalidArgumentError(absl::StrCat("Shapes must be equal rank, but are ", rank(),
+                                                   " and ", other.rank(), ". Shapes are ",
+                                                   ToString(), " and ", other.ToString(), "."));
+  }
   PartialShape result = *this;
   for (int i = 0; i < rank(); ++i) {
-    if (dims_[i] >= 0 && other.dims_[i] >= 0 && dims_[i] != other.dims_[i]) return conflict();
+    if (dims_[i] >= 0 && other.dims_[i] >= 0 && dims_[i] != other.dims_[i]) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Dimension ", i, " in both shapes must be equal, but are ", dims_[i], " and ",
+          other.dims_[i], ". Shapes are ", ToString(), " and ", other.ToString(), "."));
+    }
     result.dims_[i] = std::max(dims_[i], other.dims_[i]);
   }
   return result;

@@ -81,18 +81,22 @@ TEST(CodeCache, RemovesTheOldestWhereThereIsTooMuch) {
 TEST(CodeCache, IsNobodyElses) {
   const test::TempFolder folder;
   const std::string path = folder.path() + "/shared";
-  ASSERT_TRUE(MakeFolder(path).ok());
   const auto set_mode = [&](mode_t mode) { ASSERT_EQ(chmod(path.c_str(), mode), 0); };
-  set_mode(0777);
-  ASSERT_TRUE(CodeCache::Open(path).ok());  // it is empty, and nobody else's from now on
-  struct stat info{};
-  ASSERT_EQ(stat(path.c_str(), &info), 0);
-  EXPECT_EQ(info.st_mode & 0777, 0700u);
-  ASSERT_TRUE(WriteFile(path + "/file", {"x"}).ok());
-  for (const mode_t mode : {0775, 0757}) {
+  const auto mode_now = [&] {
+    struct stat info{};
+    EXPECT_EQ(stat(path.c_str(), &info), 0);
+    return info.st_mode & 07777;
+  };
+  const mode_t before = umask(002);
+  ASSERT_TRUE(CodeCache::Open(path).ok());  // which makes it
+  umask(before);
+  EXPECT_EQ(mode_now(), 0700u);
+  for (const mode_t mode : {0775, 0757, 01777}) {  // also while it is empty: it stays as it is
     set_mode(mode);
     EXPECT_EQ(CodeCache::Open(path).status().code(), absl::StatusCode::kPermissionDenied);
+    EXPECT_EQ(mode_now(), mode);
   }
+  ASSERT_TRUE(WriteFile(path + "/file", {"x"}).ok());
   set_mode(0755);
   EXPECT_TRUE(CodeCache::Open(path).ok());
   EXPECT_FALSE(CodeCache::Open(path + "/file").ok());

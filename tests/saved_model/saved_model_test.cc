@@ -235,9 +235,12 @@ TEST(MalformedSavedModel, AMissingValueOrFileIsNamed) {
   fs::remove(model.Path("model/variables/variables.data-00000-of-00001"));
   EXPECT_THAT(LoadError(model.Path(), absl::StatusCode::kNotFound),
               HasSubstr("variables.data-00000-of-00001"));
-  fs::remove(model.Path("model/assets/note.txt"));
   fs::remove(model.Path("model/variables/variables.index"));
-  EXPECT_THAT(LoadError(model.Path(), absl::StatusCode::kNotFound), HasSubstr("note.txt"));
+  EXPECT_THAT(LoadError(model.Path(), absl::StatusCode::kNotFound),
+              HasSubstr("has variables, but there is no "));
+  const CopiedModel other("asset_text");
+  fs::remove(other.Path("model/assets/note.txt"));
+  EXPECT_THAT(LoadError(other.Path(), absl::StatusCode::kNotFound), HasSubstr("note.txt"));
 }
 
 // Whatever stands at a place of the file, loading ends in a model or in a status.

@@ -10,7 +10,7 @@ from gyre._impl.tracing import late_values
 from gyre._impl.variable import Variable
 
 
-def _items(value):
+def tracked_items(value):
     """[(name, what a walk finds below it)], in order; None of what is not walked. An object that is
     no Module says by `_tracked_items()` what it holds."""
     if isinstance(value, Module):
@@ -33,7 +33,7 @@ def _walk(value, seen: set[int], path: tuple[str, ...], found: list, kinds: tupl
         found.append((path, value))
     if isinstance(value, Variable):
         return
-    items = _items(value)
+    items = tracked_items(value)
     if items is None:
         return
     if not isinstance(value, tuple):
@@ -44,7 +44,7 @@ def _walk(value, seen: set[int], path: tuple[str, ...], found: list, kinds: tupl
 
 def is_tracked(value) -> bool:
     """Whether walks find variables in it, now or once it has some."""
-    return isinstance(value, Variable) or _items(value) is not None
+    return isinstance(value, Variable) or tracked_items(value) is not None
 
 
 def untracked_state(root) -> list[tuple[str, object]]:
@@ -60,7 +60,7 @@ def untracked_state(root) -> list[tuple[str, object]]:
 def _find_state(value, seen: set[int], path: tuple[str, ...], found: list, in_module: bool):
     if id(value) in seen or value is None or isinstance(value, (Variable, _gyre.QuietCallable)):
         return
-    items = _items(value)
+    items = tracked_items(value)
     if items is None:
         if _has_state(value) or not (in_module or callable(value)):
             found.append((path, value))

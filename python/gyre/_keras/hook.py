@@ -59,7 +59,7 @@ def with_choice(source, name):
             return ast.fix_missing_locations(tree)
     raise ImportError(
         f"{name}: this release of Keras chooses its backend in a way that Gyre does not know; "
-        "pip install 'gyre[keras]' installs one that works",
+        "pip install '.[keras]' in Gyre's checkout installs one that works",
         name=name,
     )
 

@@ -61,7 +61,7 @@ absl::Status CheckIndices(absl::Span<const int32_t> indices, int64_t size) {
   for (const int32_t i : indices) {
     if (i < 0 || i >= size) {
       return absl::InvalidArgumentError(
-          absl::StrCat("Index ", i, " out of range; list only has ", size, " elements."));
+          absl::StrCat("Trying to gather element ", i, " in a list with ", size, " elements."));
     }
   }
   return absl::OkStatus();
@@ -79,15 +79,13 @@ absl::StatusOr<Shape> GatheredShape(const TensorList& list, absl::Span<const int
     if (item.data == nullptr) continue;
     absl::StatusOr<PartialShape> both = shape.Intersect(*item.shape);
     if (!both.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Incompatible shapes during merge: element ", indices[k], " has shape ",
-                       item.shape->ToString(), ", which does not fit ", shape.ToString()));
+      return MergeError(shape, *item.shape, absl::StrCat("element ", indices[k]));
     }
     shape = *std::move(both);
   }
   if (const std::optional<Shape> known = shape.ToShape()) return *known;
   return absl::InvalidArgumentError(absl::StrCat(
-      "Tried to gather uninitialized tensors from a list with non-fully-defined shape: ",
+      "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: ",
       shape.ToString()));
 }
 
@@ -174,12 +172,10 @@ absl::StatusOr<Joined> JoinedShape(const KernelContext& ctx, const TensorList& l
     if (!sum) return absl::InvalidArgumentError("the elements have more rows than an int64 counts");
     rows = *sum;
     if (item.data == nullptr) continue;
-    absl::StatusOr<PartialShape> both = rest.Intersect(
-        PartialShape(Dims(item.shape->dims().begin() + 1, item.shape->dims().end())));
+    const PartialShape row(Dims(item.shape->dims().begin() + 1, item.shape->dims().end()));
+    absl::StatusOr<PartialShape> both = rest.Intersect(row);
     if (!both.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "TensorList has inconsistent shapes: excepting dimension 0, element ", i, " has shape ",
-          item.shape->ToString(), ", which does not fit ", rest.ToString()));
+      return MergeError(rest, row, absl::StrCat("element ", i, " behind its first dimension"));
     }
     rest = *std::move(both);
   }

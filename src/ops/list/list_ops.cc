@@ -58,9 +58,19 @@ absl::StatusOr<PartialShape> ElementShapeInput(const KernelContext& ctx, int i,
   GYRE_ASSIGN_OR_RETURN(const PartialShape asked, PartialShapeInput(ctx, i, "element_shape"));
   absl::StatusOr<PartialShape> both = asked.Intersect(list.element_shape);
   if (both.ok()) return both;
+  return MergeError(list.element_shape, asked, "element_shape");
+}
+
+absl::Status MergeError(const PartialShape& known, const PartialShape& other,
+                        absl::string_view what) {
+  if (known.has_rank() && other.has_rank() && known.rank() != other.rank()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Incompatible ranks during merge: ", known.rank(), " vs. ", other.rank(),
+                     " of ", what, ", which has shape ", other.ToString()));
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("Incompatible shapes during merge: element_shape is ", asked.ToString(),
-                   ", but the list's elements have shape ", list.element_shape.ToString()));
+      absl::StrCat("Incompatible shapes during merge: ", known.ToString(), " vs. ",
+                   other.ToString(), " of ", what));
 }
 
 absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const TensorList& list,
@@ -79,9 +89,7 @@ absl::StatusOr<PartialShape> NarrowToElements(const KernelContext& ctx, const Te
     last = item.shape;
     absl::StatusOr<PartialShape> both = shape.Intersect(*item.shape);
     if (!both.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("Incompatible shapes during merge: element ",
-                                                     i, " has shape ", item.shape->ToString(),
-                                                     ", which does not fit ", shape.ToString()));
+      return MergeError(shape, *item.shape, absl::StrCat("element ", i));
     }
     shape = *std::move(both);
   }

@@ -71,6 +71,10 @@ inline absl::Status CheckElement(const TensorList& list, DType dtype, const Shap
   return internal::ElementError(list, dtype, shape, verb);
 }
 
+// That `what`, of shape `other`, does not fit what is known of the elements' shape.
+absl::Status MergeError(const PartialShape& known, const PartialShape& other,
+                        absl::string_view what);
+
 // The shape of a tensor without its first dimension. INVALID_ARGUMENT for a scalar.
 absl::StatusOr<Shape> ElementShapeOfRows(const Shape& rows);
 // A shape with `n` in front of the dimensions of `element`.

@@ -172,7 +172,7 @@ absl::Status CheckWithin(const std::string& path, const std::string& folder) {
       absl::StrCat(path, " leads out of the folder ", folder, ": it is not read"));
 }
 
-absl::Status MakeFolder(const std::string& path) {
+absl::Status MakeFolder(const std::string& path, mode_t mode) {
   if (path.empty()) return absl::OkStatus();
   GYRE_ASSIGN_OR_RETURN(const PathKind kind, KindOf(path));
   if (kind == PathKind::kFolder) return absl::OkStatus();
@@ -180,7 +180,7 @@ absl::Status MakeFolder(const std::string& path) {
   const std::string parent = FolderOf(path);
   GYRE_RETURN_IF_ERROR(MakeFolder(parent));
   // Another may have made it meanwhile. "a/" is made by making "a".
-  if (file_calls::MakeFolder(path) != 0 && errno != EEXIST)
+  if (file_calls::MakeFolder(path, mode) != 0 && errno != EEXIST)
     return SystemError(errno, "cannot make the folder", path);
   return SyncFolder(parent);
 }

@@ -5,6 +5,8 @@
 // any thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -57,8 +59,9 @@ absl::Status RemoveFile(const std::string& path);
 absl::Status CheckWithin(const std::string& path, const std::string& folder);
 
 // Makes a folder, and those that it lies in, unless it is there; OK means that it is on disk.
-// Nothing to do for an empty path, the current folder.
-GYRE_INTERNAL_EXPORT absl::Status MakeFolder(const std::string& path);
+// `mode`: who may use it, as far as umask allows. Nothing to do for an empty path, the current
+// folder.
+GYRE_INTERNAL_EXPORT absl::Status MakeFolder(const std::string& path, mode_t mode = 0777);
 
 // The names in a folder but "." and "..", in ascending order.
 absl::StatusOr<std::vector<std::string>> ListFolder(const std::string& path);

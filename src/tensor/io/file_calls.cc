@@ -181,8 +181,8 @@ int RemoveFolder(const std::string& path) {
   return Made(Call::kRemove, [&] { return ::rmdir(path.c_str()); });
 }
 
-int MakeFolder(const std::string& path) {
-  return Made(Call::kMakeFolder, [&] { return ::mkdir(path.c_str(), 0777); });
+int MakeFolder(const std::string& path, mode_t mode) {
+  return Made(Call::kMakeFolder, [&] { return ::mkdir(path.c_str(), mode); });
 }
 
 }  // namespace gyre::file_calls

@@ -49,7 +49,7 @@ int Link(const std::string& from, const std::string& to);              // link
 int LinkByName(const std::string& target, const std::string& at);      // symlink
 int Remove(const std::string& path);                                   // unlink
 int RemoveFolder(const std::string& path);                             // rmdir
-int MakeFolder(const std::string& path);                               // mkdir
+int MakeFolder(const std::string& path, mode_t mode);                  // mkdir
 
 // Asked before each call: the errno that it is to fail with, kShort, or 0 to let it be made. A call
 // to close a descriptor closes it also where it is to fail.

@@ -153,7 +153,7 @@ absl::Status OutputFolder::MakeUnfinished(const std::string& beside) {
   for (int i = 0; i < kCleanedWriters; ++i) RemoveAbandoned(UnfinishedName(beside, i));
   for (int i = 0; i < kMostWriters; ++i) {
     const std::string name = UnfinishedName(beside, i);
-    if (file_calls::MakeFolder(name) != 0) {
+    if (file_calls::MakeFolder(name, 0777) != 0) {
       if (errno == EEXIST) continue;
       return SystemError(errno, "cannot write", target_);
     }

@@ -25,15 +25,15 @@ def model():
     return gyre.saved_model.load(FOLDER / "model")
 
 
-def _agree(got, want):
+def agree(got, want):
     if isinstance(want, dict):
         assert got.keys() == want.keys()
         for key in want:
-            _agree(got[key], want[key])
+            agree(got[key], want[key])
     elif isinstance(want, list):
         assert len(got) == len(want)
         for one, other in zip(got, want, strict=True):
-            _agree(one, other)
+            agree(one, other)
     elif isinstance(want, float):
         assert abs(got - want) <= 1e-5 * max(1.0, abs(want))
     else:
@@ -42,7 +42,7 @@ def _agree(got, want):
 
 @pytest.mark.parametrize("name, call", object_calls.CALLS, ids=[n for n, _ in object_calls.CALLS])
 def test_calls_give_what_tensorflow_gives(model, name, call):
-    _agree(object_calls.plain(gyre, call(gyre, model)), RESULTS[name])
+    agree(object_calls.plain(gyre, call(gyre, model)), RESULTS[name])
 
 
 def test_every_result_is_asked_for():

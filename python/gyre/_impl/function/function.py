@@ -70,6 +70,7 @@ class Function(FunctionMembers):
         self._traces = {}  # token -> [_Trace]
         self._exact = {}  # (token, dims) -> ConcreteFunction
         self._fast = {}  # key of tensors -> runs
+        self._nested = {}  # (token, dims) of calls in other functions -> their arguments, as specs
         self._created = False  # whether the first trace is over
         self._count = 0
         if inspect.iscoroutinefunction(python_function) or inspect.isasyncgenfunction(
@@ -121,6 +122,8 @@ class Function(FunctionMembers):
     def _run(self, args, kwargs):
         leaves = self._leaves(args, kwargs)
         if _gyre.current_graph() is not None:
+            if (leaves.token, leaves.dims) not in self._nested:
+                self._nested[leaves.token, leaves.dims] = leaves.specs()
             return recursion.call(self, self._traced(), leaves)
         tensors = leaves.tensors
         found = self._find_or_trace(leaves)
@@ -301,6 +304,15 @@ class Function(FunctionMembers):
         with self._lock, _gyre.init_scope():
             found = self._traced_for(leaves)
             return found or self._trace_exactly(leaves)
+
+    def trace_nested(self) -> None:
+        """Makes traces of its own for the arguments of calls in other functions, as far as none
+        that it has takes them."""
+        for (token, dims), specs in list(self._nested.items()):
+            traces = self._traces.get(token, ())
+            if specs and not any(all(map(covers, trace.dims, dims)) for trace in traces):
+                args, kwargs = specs
+                self.get_concrete_function(*args, **kwargs)
 
     def _traced_for(self, leaves):
         """The concrete function for such arguments, the one of just their sizes if there is one;

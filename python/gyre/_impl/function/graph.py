@@ -68,11 +68,11 @@ class FunctionGraph(_gyre.Graph):
 
     @property
     def structured_input_signature(self) -> Any:
-        """(args, kwargs) with a TensorSpec for each tensor; None while it is traced."""
+        """(args, kwargs) with a spec for each tensor and composite; None while it is traced."""
         if self._arguments is None:
             return None
         leaves, placeholders = self._arguments
-        return leaves.rebuild([TensorSpec(t._dims, t.dtype, t.name) for t in placeholders])
+        return nest.map_structure(_spec_of, leaves.rebuild(placeholders))
 
     def control_dependencies(self, control_inputs) -> Any:
         """A context: operations made within it run after these."""
@@ -181,3 +181,10 @@ def _graphs() -> Any:
     each program that has a function."""
     importlib.import_module("gyre._impl.graphs.graph")
     return importlib.import_module("gyre._impl.graphs")
+
+
+def _spec_of(leaf):
+    """What stands in a signature for a leaf of the arguments: a spec, or what is no tensor."""
+    if isinstance(leaf, _gyre.Tensor):
+        return TensorSpec(leaf._dims, leaf.dtype, leaf.name)
+    return getattr(leaf, "_type_spec", leaf)

@@ -10,7 +10,8 @@ from gyre._impl.spec import TensorSpec
 
 
 def concrete_of(function, what: str) -> ConcreteFunction:
-    """The ConcreteFunction that it is, or that its input_signature says. `what`: it, in errors."""
+    """The ConcreteFunction that it is, or that its input_signature says; of a loaded function, its
+    only trace. `what`: it, in errors."""
     if isinstance(function, (Function, Method)):
         if function.input_signature is None:
             raise ValueError(
@@ -18,6 +19,8 @@ def concrete_of(function, what: str) -> ConcreteFunction:
                 f"takes: give it one, or hand over its get_concrete_function(…)"
             )
         return function.get_concrete_function()
+    if hasattr(function, "concrete"):  # of a loaded model
+        return function.concrete()
     if not isinstance(function, ConcreteFunction):
         raise TypeError(f"{what} is a {type(function).__name__}, not a gyre.function")
     return function

@@ -200,6 +200,16 @@ class Leaves:
         leaves = [next(tensors) if leaf is _TENSOR else leaf for leaf in self.rest]
         return nest.pack_sequence_as(self.structure, leaves, expand_composites=True)
 
+    def specs(self):
+        """(args, kwargs) with a spec in the place of each tensor; None if there are objects among
+        them, which may be gone when they are asked for again."""
+        if not all(
+            leaf is None or leaf is _TENSOR or isinstance(leaf, (*_BY_VALUE, float))
+            for leaf in self.rest
+        ):
+            return None
+        return self.rebuild([TensorSpec(tensor._dims, tensor.dtype) for tensor in self.tensors])
+
     def forget(self):
         """Keeps what a later comparison needs, and neither tensors nor objects."""
         self.tensors = [TensorSpec(tensor._dims, tensor.dtype) for tensor in self.tensors]

@@ -16,6 +16,13 @@ _PLUMBING = ("_Arg", "_Retval")
 def replace_own_ops(graph_def) -> None:
     """Writes products that are added to a sum as MatMul and AddV2, in the graph and in its
     functions. Warns of other ops that TensorFlow does not have."""
+    replace_products(graph_def)
+    warn_of_own_ops(graph_def, stacklevel=4)
+
+
+def replace_products(graph_def) -> None:
+    """Writes products that are added to a sum as MatMul and AddV2, in the graph and in its
+    functions."""
     _replace(graph_def.node)
     for function in graph_def.library.function:
         sums = {f"{name}:output": f"{name}:z" for name in _replace(function.node_def, ":product:0")}
@@ -24,25 +31,40 @@ def replace_own_ops(graph_def) -> None:
                 node.input[:] = [_renamed(source, sums) for source in node.input]
             for output, source in dict(function.ret).items():
                 function.ret[output] = _renamed(source, sums)
-    own = sorted(
-        {
-            node.op
-            for node in all_nodes(graph_def)
-            if node.op.startswith("_") and node.op not in _PLUMBING
-        }
-    )
+
+
+def drop_own_attrs(graph_def) -> None:
+    """Leaves out attributes of functions that Gyre alone knows: TensorFlow refuses others."""
+    for function in graph_def.library.function:
+        for name in [name for name in function.attr if name.startswith("_gyre")]:
+            del function.attr[name]
+
+
+def warn_of_own_ops(graph_def, stacklevel: int) -> None:
+    """Warns of ops that TensorFlow does not have."""
+    own = sorted({node.op for node in all_nodes(graph_def) if is_own(node.op)})
     if own:
         warnings.warn(
             f"the graph has ops of Gyre's own ({', '.join(own)}): Gyre runs it, TensorFlow does "
             "not",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
+
+
+def is_own(op: str) -> bool:
+    """Whether an op is one that TensorFlow does not have."""
+    return op.startswith("_") and op not in _PLUMBING
+
+
+def own_ops_in(graph_def) -> list[str]:
+    """The ops of a graph and its functions that TensorFlow does not have, but for those that
+    replace_products replaces."""
+    return sorted({node.op for node in all_nodes(graph_def) if node.op != _OWN and is_own(node.op)})
 
 
 def has_own_ops(data: bytes) -> bool:
     """Whether a serialized GraphDef may have ops that only Gyre has."""
-    own = (name for name in _gyre.op_names() if name.startswith("_") and name not in _PLUMBING)
-    return any(name.encode() in data for name in own)
+    return any(name.encode() in data for name in filter(is_own, _gyre.op_names()))
 
 
 def all_nodes(graph_def) -> list[messages.NodeDef]:

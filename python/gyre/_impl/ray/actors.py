@@ -21,7 +21,7 @@ def ray() -> Any:
         found = importlib.import_module("ray")
         importlib.import_module("ray.util.scheduling_strategies")
     except ImportError as error:
-        raise ImportError("gyre.ray needs Ray: pip install 'gyre[ray]'") from error
+        raise ImportError("gyre.ray needs Ray: pip install '.[ray]' in Gyre's checkout") from error
     if not found.is_initialized():
         found.init()
     return found

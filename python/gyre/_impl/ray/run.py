@@ -30,7 +30,7 @@ def run(
     "STRICT_SPREAD"). Without ray.init() before it, ray.init() is called.
 
     An error that fn raises is raised here, as ray.exceptions.RayTaskError of its kind.
-    ImportError: Ray is not there (pip install 'gyre[ray]').
+    ImportError: Ray is not there (pip install '.[ray]').
     """
     actors = Actors(RankActor, workers, resources, strategy, concurrency=2)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 from gyre import _gyre
@@ -32,7 +33,8 @@ class LoadedTrace:
             if not isinstance(args, tuple) or not isinstance(kwargs, dict):
                 raise TypeError(f"'{name}' takes no arguments that a call has")
         self._keywords: list[str] = []
-        self._run = function(self._import, autograph=False)
+        # (A partial: of those nobody says that they are made and traced again and again.)
+        self._run = function(functools.partial(self._import), name="loaded", autograph=False)
 
     def name_arguments(self, keywords) -> None:
         """Says how its tensors are called."""
@@ -133,7 +135,7 @@ class LoadedFunction:
     def __init__(self, name: str, saved, traces: list[LoadedTrace]):
         self.__name__ = name
         self.concrete_functions = traces
-        self._parameters = _parameters_of(saved.function_spec)
+        self.parameters = _parameters_of(saved.function_spec)
 
     def __call__(self, *args, **kwargs):
         arguments = self._bind(args, kwargs)
@@ -145,6 +147,15 @@ class LoadedFunction:
         if not args and not kwargs and len(self.concrete_functions) == 1:
             return self.concrete_functions[0]
         return self._fitting(self._bind(args, kwargs))
+
+    def concrete(self) -> ConcreteFunction:
+        """What its only trace runs. ValueError if it has none, or several."""
+        if len(self.concrete_functions) != 1:
+            raise ValueError(
+                f"{self!r} has not one trace: hand over its get_concrete_function(…) for the "
+                f"arguments that are meant"
+            )
+        return self.concrete_functions[0].concrete()
 
     @property
     def variables(self) -> tuple:
@@ -159,12 +170,12 @@ class LoadedFunction:
 
     def _bind(self, args, kwargs) -> tuple:
         """(args, kwargs) as traces have them: what can stand in a place does, defaults included."""
-        if self._parameters is None:
+        if self.parameters is None:
             return args, kwargs
         try:
-            bound = self._parameters.bind(*args, **kwargs)
+            bound = self.parameters.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{self.__name__}{self._parameters}: {error}") from None
+            raise TypeError(f"{self.__name__}{self.parameters}: {error}") from None
         bound.apply_defaults()
         return bound.args, bound.kwargs
 
@@ -184,7 +195,8 @@ class LoadedFunction:
 
     def __repr__(self) -> str:
         return (
-            f"<gyre.saved_model function '{self.__name__}', {len(self.concrete_functions)} traces>"
+            f"<gyre.saved_model function '{self.__name__}' for "
+            f"{' or '.join(_told(t.structured_input_signature) for t in self.concrete_functions)}>"
         )
 
 

@@ -1,5 +1,6 @@
 """gyre.saved_model: models that TensorFlow has exported, run and trained further."""
 
+import functools
 import os
 
 from gyre import _gyre
@@ -76,9 +77,10 @@ class LoadedModel(Module):
             self._resources[handle] = tensor
             if key_dtype is not None:
                 self._tables.append(note_table(tensor, key_dtype, value_dtype))
-        self._values = None  # of its objects in the checkpoint; None: it has no objects
+        values = None
         if self._model.object_graph() and not self._has_references:
-            self._values = Values(self._model.checkpoint())
+            values = Values(self._model.checkpoint())
+        self._values = values  # of its objects in the checkpoint; None: it has no objects
         self.signatures = _Signatures(
             (name, Signature(self, name, inputs, outputs))
             for name, (inputs, outputs) in self._model.signatures().items()
@@ -94,9 +96,15 @@ class LoadedModel(Module):
         """Those that the model's writer trained, or might have."""
         return tuple(variable for variable in self._loaded if variable.trainable)
 
+    def __getattribute__(self, name: str):
+        # What the object had comes before what a Module has.
+        if name in _OF_MODULES and name in self._children() and self._objects is not None:
+            return self._objects.node(self._children()[name])
+        return super().__getattribute__(name)
+
     def __getattr__(self, name: str):
         text = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name.startswith("_"):
+        if name.startswith("__") or "_values" not in vars(self):
             raise AttributeError(text)
         children = self._children()
         if name in children and self._objects is not None:
@@ -123,6 +131,13 @@ class LoadedModel(Module):
             )
         return self._objects.node(called)
 
+    def items_of_object(self) -> list[tuple]:
+        """[(name, value)] of the attributes of the object that was saved."""
+        children = {n: child for n, child in self._children().items() if n != "signatures"}
+        if self._objects is None:
+            return []
+        return [(name, self._objects.node(child)) for name, child in children.items()]
+
     def _children(self) -> dict:
         """{attribute of the object that was saved: its number}, where the model has objects."""
         with self._making:
@@ -146,6 +161,14 @@ class LoadedModel(Module):
         self._model.save(os.fspath(path))
 
 
+# Attributes of a LoadedModel that those of the object that was saved may hide.
+_OF_MODULES = {name for name in (*dir(Module), "write") if not name.startswith("_")} - {
+    "signatures",
+    "variables",
+    "trainable_variables",
+}
+
+
 class _NotCallable(AttributeError, TypeError):
     """There is no `__call__`: what a call asks for, and hasattr."""
 
@@ -167,7 +190,8 @@ class Signature:
         self.name = name
         self._model = model
         self._inputs, self._outputs = inputs, outputs
-        self._run = function(self._import, autograph=False)
+        # (A partial: of those nobody says that they are made and traced again and again.)
+        self._run = function(functools.partial(self._import), name="loaded", autograph=False)
 
     @property
     def structured_input_signature(self) -> tuple:

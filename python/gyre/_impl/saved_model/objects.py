@@ -20,7 +20,11 @@ _SEQUENCES = {"trackable_list_wrapper": list, "trackable_tuple_wrapper": tuple}
 
 
 class LoadedObject(Module):
-    """An object that was saved, with the attributes that it had."""
+    """An object that was saved, with the attributes that it had: they hide names of Module."""
+
+    def __getattribute__(self, name: str):
+        mine = object.__getattribute__(self, "__dict__")
+        return mine[name] if name in mine else super().__getattribute__(name)
 
     def __repr__(self) -> str:
         names = [name for name in vars(self) if not name.startswith("_")]
@@ -54,7 +58,7 @@ class Objects:
     def __init__(self, model, data: bytes, variables: dict[str, Variable], values: Values):
         self._model = model
         self._graph = forms.from_bytes(messages.SavedObjectGraph, data)
-        self._nodes: dict[int, object] = {}
+        self._nodes: dict[int, object] = {0: model}
         self._traces: dict[str, LoadedTrace] = {}
         self._variables, self._values = variables, values
         self._making = reentrant_lock()  # others see no object that is half made
@@ -157,7 +161,7 @@ class Objects:
         self._nodes[number] = made  # what is below may lead back here
         for name, child in children.items():
             if name != "__call__":
-                _give(made, name, self.node(child))
+                vars(made)[name] = self.node(child)
         return made
 
     def _resource(self, number: int) -> LoadedResource:
@@ -167,6 +171,8 @@ class Objects:
         def make():
             if tensor in self._model._resources:  # the one that signatures use, filled
                 return self._model._resources[tensor]
+            if tensor in self._model._handles:
+                return self._model._handles[tensor].handle
             if "_create_resource" not in children:
                 raise self._damaged(f"object {number} is a resource that nothing makes")
             with _gyre.init_scope():
@@ -183,12 +189,6 @@ class Objects:
     @staticmethod
     def _damaged(why: str):
         return errors.InvalidArgumentError(None, None, f"the model's objects are damaged: {why}")
-
-
-def _give(made, name: str, value) -> None:
-    """Makes it an attribute, unless the class has another use for the name."""
-    if not isinstance(getattr(type(made), name, None), property):
-        setattr(made, name, value)
 
 
 def _python_name(content) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import collections
+from typing import Any
 
 from gyre import _gyre
+from gyre._impl import nest
 from gyre._impl.composites.indexed_slices import IndexedSlicesSpec
 from gyre._impl.composites.ragged import RaggedTensorSpec
 from gyre._impl.composites.sparse_tensor import SparseTensorSpec
+from gyre._impl.proto import messages
+from gyre._impl.proto.graphs import shape_proto
 from gyre._impl.shape import TensorShape
-from gyre._impl.spec import TensorSpec
+from gyre._impl.spec import TensorSpec, TypeSpec
 
 
 class UnknownSpec:
@@ -29,6 +33,62 @@ def decode(value):
         return None
     content = getattr(value, kind)
     return _DECODERS[kind](content)
+
+
+def encode(value: Any) -> messages.StructuredValue:
+    """The message of a value, or of a structure of values. TypeError for what it cannot say."""
+    found: Any = messages.StructuredValue()
+    if value is None:
+        found.none_value.SetInParent()
+    elif isinstance(value, (bool, int, float, str)):
+        setattr(found, _SCALARS[next(kind for kind in _SCALARS if isinstance(value, kind))], value)
+    elif isinstance(value, TensorShape):
+        found.tensor_shape_value.CopyFrom(shape_proto(value._dims))
+    elif isinstance(value, _gyre.DType):
+        found.tensor_dtype_value = value.as_datatype_enum
+    elif isinstance(value, TensorSpec):
+        _encode_tensor_spec(found.tensor_spec_value, value)
+    elif isinstance(value, TypeSpec):
+        _encode_type_spec(found.type_spec_value, value)
+    elif isinstance(value, dict):
+        _encode_dict(found.dict_value, value)
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        found.named_tuple_value.name = type(value).__name__
+        named: Any = value
+        for name, item in zip(named._fields, named, strict=True):
+            found.named_tuple_value.values.add(key=name, value=encode(item))
+    elif isinstance(value, (list, tuple)):
+        parts = found.tuple_value if isinstance(value, tuple) else found.list_value
+        parts.SetInParent()
+        parts.values.extend(map(encode, value))
+    else:
+        raise TypeError(f"a SavedModel cannot say {value!r}")
+    return found
+
+
+def _encode_tensor_spec(found, spec: TensorSpec) -> None:
+    found.shape.CopyFrom(shape_proto(spec._dims))
+    found.dtype = spec.dtype.as_datatype_enum
+    if spec.name:
+        found.name = spec.name
+
+
+def _encode_type_spec(found, spec: TypeSpec) -> None:
+    told = _STATES.get(type(spec))
+    if told is None:
+        raise TypeError(f"a SavedModel cannot say {spec!r}")
+    found.type_spec_class, state = told
+    found.type_spec_class_name = type(spec).__name__
+    found.type_state.CopyFrom(encode(state(spec)))
+    found.num_flat_components = len(nest.flatten(spec, expand_composites=True))
+
+
+def _encode_dict(found, value: dict) -> None:
+    found.SetInParent()
+    for key, item in value.items():
+        if not isinstance(key, str):
+            raise TypeError(f"a SavedModel cannot say a dict with the key {key!r}")
+        found.fields[key].CopyFrom(encode(item))
 
 
 def pairs(expected, given) -> list[tuple]:
@@ -83,6 +143,33 @@ _SPECS = {
         shape, dtype, ragged_rank, splits
     ),
     9: lambda shape, dtype, *_: TensorSpec(shape, dtype),
+}
+
+# By class of spec: its TypeSpecClass, and what `_SPECS` makes it of.
+_STATES = {
+    SparseTensorSpec: (1, lambda spec: (spec.shape, spec.dtype)),
+    IndexedSlicesSpec: (
+        2,
+        lambda spec: (
+            spec.shape,
+            spec.dtype,
+            spec._indices_dtype,
+            spec._dense_shape_dtype,
+            spec._indices_shape,
+        ),
+    ),
+    RaggedTensorSpec: (
+        3,
+        lambda spec: (spec.shape, spec.dtype, spec.ragged_rank, _gyre.as_dtype("int64")),
+    ),
+}
+
+# A bool is an int, too.
+_SCALARS = {
+    bool: "bool_value",
+    int: "int64_value",
+    float: "float64_value",
+    str: "string_value",
 }
 
 _DECODERS = {

@@ -16,12 +16,16 @@ class GraphTable:
 
     def __init__(self, eager, known: KnownTable, number: int):
         self._eager, self._known = eager, known
-        kind = "HashTableV2" if known.is_static else "MutableHashTableV2"
-        attrs = {"key_dtype": known.key_dtype, "value_dtype": known.value_dtype}
-        if len(known.shape):
-            kind, attrs["value_shape"] = "MutableHashTableOfTensorsV2", list(known.shape)
-        name = f"table_{number}"
-        self.handle = call(kind, name=name, shared_name=f"{name}_of_model", **attrs)
+        self._name = f"table_{number}"
+        self.handle = self.make()
+
+    def make(self):
+        """Adds the operation that makes it, or finds it: its handle."""
+        kind = "HashTableV2" if self._known.is_static else "MutableHashTableV2"
+        attrs = {"key_dtype": self._known.key_dtype, "value_dtype": self._known.value_dtype}
+        if len(self._known.shape):
+            kind, attrs["value_shape"] = "MutableHashTableOfTensorsV2", list(self._known.shape)
+        return call(kind, name=self._name, shared_name=f"{self._name}_of_model", **attrs)
 
     def file(self) -> str | None:
         """The path of the file that has filled it; None: there is none."""
@@ -30,11 +34,12 @@ class GraphTable:
             return None
         return os.fspath(initializer.path)
 
-    def fill(self, path) -> None:
-        """Adds the operation that fills it: from the file at `path`, a tensor, if there is one."""
-        if path is not None:
+    def fill(self, handle, *path) -> None:
+        """Adds the operation that fills it, by its handle: from the file at `path`, a tensor, if
+        there is one."""
+        if path:
             attrs = self._known.initializer.attrs
-            _gyre.execute("InitializeTableFromTextFileV2", [self.handle, path], attrs, "init/fill")
+            _gyre.execute("InitializeTableFromTextFileV2", [handle, *path], attrs, "fill")
             return
         with _gyre.init_scope():
             keys, values = (
@@ -49,4 +54,4 @@ class GraphTable:
             _gyre.convert(keys, self._known.key_dtype),
             _gyre.convert(values, self._known.value_dtype),
         ]
-        _gyre.execute("LookupTableImportV2", [self.handle, *entries], {}, "init/fill")
+        _gyre.execute("LookupTableImportV2", [handle, *entries], {}, "fill")
