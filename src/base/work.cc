@@ -65,6 +65,16 @@ absl::Status WorkLimit::Check() {
   return absl::OkStatus();
 }
 
+WorkLimit::Rest WorkLimit::RestOfThread() {
+  Rest rest;
+  for (WorkLimit* limit = internal::work_meter.limit; limit != nullptr; limit = limit->outer_) {
+    if (limit->budget_ != kNoBudget)
+      rest.budget_bytes = std::min(rest.budget_bytes, limit->budget_ - limit->bytes_);
+    if (limit->cancellation_ != nullptr) rest.cancellations.push_back(limit->cancellation_);
+  }
+  return rest;
+}
+
 void CheckStack() {
   if (!StackIsNearlyFull() || internal::work_meter.stages == 0) return;
   throw WorkStopped(StackError());

@@ -19,6 +19,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -43,6 +44,13 @@ class GYRE_INTERNAL_EXPORT WorkLimit {
 
   // OK, or why this thread must stop what it prepares.
   static absl::Status Check();
+
+  // What limits of this thread leave for a run that is part of what it prepares.
+  struct Rest {
+    int64_t budget_bytes = kNoBudget;
+    std::vector<Cancellation*> cancellations;  // of all limits
+  };
+  static Rest RestOfThread();
 
  private:
   friend void SpendWorkMemory(int64_t bytes);

@@ -167,6 +167,9 @@ void Membership::Take(int m, absl::string_view bytes) {
           Ping(m);
         }
         return;
+      case proto::FromWorker::kLost:
+        FailRunsOver(m, message.lost());
+        break;
       case proto::FromWorker::kFired:
       case proto::FromWorker::kProgress:
       case proto::FromWorker::WHAT_NOT_SET:
@@ -174,6 +177,24 @@ void Membership::Take(int m, absl::string_view bytes) {
     }
   }
   Stir();
+}
+
+// Of two workers between which a channel is gone. Both notice that, and tell it: whoever has sent
+// something by it tells it while the other still waits. Requirement: mutex is held.
+void Membership::FailRunsOver(int m, const proto::Lost& lost) {
+  const auto other = absl::c_find_if(members, [&](const Member& member) {
+    return member.hello && member.hello->incarnation() == lost.incarnation();
+  });
+  if (other == members.end()) return;
+  const absl::Status status =
+      absl::UnavailableError(absl::StrCat("the connection between ", members[m].name, " and ",
+                                          other->name, " is gone: ", lost.why().message()));
+  for (auto& [id, step] : steps) {
+    const Part& one = step->parts[m];
+    const Part& peer = step->parts[static_cast<size_t>(other - members.begin())];
+    if (one.takes_part && peer.takes_part && !(one.HasEnded() && peer.HasEnded()))
+      Fail(id, *step, status);
+  }
 }
 
 template <typename F>

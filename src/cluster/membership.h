@@ -129,6 +129,7 @@ struct Membership {
   absl::Status WaitFor(std::unique_lock<std::mutex>& lock, absl::string_view what, F is_so);
   absl::Status AnyGone() const;
   void Fail(uint64_t step, Underway& underway, const absl::Status& why);
+  void FailRunsOver(int member, const proto::Lost& lost);
   // A part's message, by the way its run has gone. Requirement: mutex is held.
   void Tell(int member, const Part& part, std::string message);
   // Calls `tell`, which may call the user, for a step under way that is watched, and fails with its

@@ -8,6 +8,16 @@
 
 namespace gyre::cluster {
 
+void Worker::State::OnLost(const Peer& peer, const absl::Status& why) {
+  std::vector<std::weak_ptr<Client>> all;
+  {
+    const std::lock_guard lock(mutex);
+    all = clients;
+  }
+  for (const auto& weak : all)
+    if (const auto client = weak.lock()) client->TellLost(peer, why);
+}
+
 void Worker::State::OnMessage(const Peer& from, absl::string_view message) {
   std::shared_ptr<Client> client;
   {

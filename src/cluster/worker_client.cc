@@ -166,6 +166,16 @@ void Worker::Client::Report(const PeerPtr& via, const proto::FromWorker& message
   }
 }
 
+void Worker::Client::TellLost(const Peer& peer, const absl::Status& why) {
+  if (has_ended_) return;
+  Answer([&] {
+    proto::FromWorker message;
+    message.mutable_lost()->set_incarnation(peer.incarnation.load(std::memory_order_relaxed));
+    ToProto(why, message.mutable_lost()->mutable_why());
+    Reply(message);
+  });
+}
+
 void Worker::Client::Greet(const proto::Hello& hello) {
   proto::FromWorker message;
   proto::HelloReply& reply = *message.mutable_hello();

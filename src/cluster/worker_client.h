@@ -30,15 +30,15 @@ struct Worker::State {
   State(Host& h, const WorkerOptions& o)
       : host(h),
         options(o),
-        mesh(
-            h,
-            {.incarnation = o.incarnation,
-             .failure_nanos = o.failure_nanos,
-             .most_callers = o.most_callers},
-            {.on_lost = nullptr, .on_message = [this](const Peer& from, absl::string_view message) {
-               OnMessage(from, message);
-             }}) {}
+        mesh(h,
+             {.incarnation = o.incarnation,
+              .failure_nanos = o.failure_nanos,
+              .most_callers = o.most_callers},
+             {.on_lost = [this](const Peer& peer, const absl::Status& why) { OnLost(peer, why); },
+              .on_message = [this](const Peer& from,
+                                   absl::string_view message) { OnMessage(from, message); }}) {}
 
+  void OnLost(const Peer& peer, const absl::Status& why);
   void OnMessage(const Peer& from, absl::string_view message);
 
   // A task beside the caller, which the worker's end waits for; after that there are none. What
@@ -99,6 +99,9 @@ class Worker::Client final : public LinkHandler, public std::enable_shared_from_
   // Of its channel, concurrently with the others.
   void OnMessageOfStep(const Peer& from, absl::string_view message);
   void OnClosed(const absl::Status& why) override;
+  // That a channel to another process is gone: a part that is done may have sent what its peer,
+  // which has begun since, waits for in vain.
+  void TellLost(const Peer& peer, const absl::Status& why);
   // Ends what runs and waits, for the client or the worker is gone.
   void CancelAll(const absl::Status& why);
   void Close() { link_->Close(); }

@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "tensor/io/file.h"
@@ -26,14 +27,25 @@ constexpr absl::string_view kEnding = ".gyre-code";
 // At the beginning of a file.
 struct Header {
   char magic[8] = {'G', 'y', 'r', 'e', 'c', 'o', 'd', 'e'};
-  uint32_t version = 1;
-  uint32_t checksum = 0;  // of what comes behind it
+  uint32_t version = 2;
+  uint32_t checksum = 0;  // of what comes behind it: the key, a line's end, the code
   uint64_t size = 0;      // of that
 };
 static_assert(sizeof(Header) == 24);
 
 bool IsWritableByOthers(const struct stat& info) {
   return info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+// What lies where code is to be: nothing, a file that nobody else can have written, or anything
+// else, such as a link or a pipe.
+enum class Entry { kNothing, kOwnFile, kOther };
+Entry EntryAt(const std::string& path, int64_t most_bytes) {
+  struct stat info{};
+  if (file_calls::LinkStat(path, &info) != 0) return Entry::kNothing;
+  const bool is_own =
+      S_ISREG(info.st_mode) && !IsWritableByOthers(info) && info.st_size <= most_bytes;
+  return is_own ? Entry::kOwnFile : Entry::kOther;
 }
 
 absl::StatusOr<const CodeCache*> OfEnvironment() {
@@ -89,19 +101,29 @@ std::string CodeCache::PathOf(absl::string_view key) const {
 }
 
 std::string CodeCache::Find(absl::string_view key) const {
-  const absl::StatusOr<std::string> file = ReadFile(PathOf(key));
+  const std::string path = PathOf(key);
+  if (EntryAt(path, most_bytes_) != Entry::kOwnFile) return "";
+  const absl::StatusOr<std::string> file = ReadFile(path);
   if (!file.ok() || file->size() <= sizeof(Header)) return "";
   Header header;
   std::memcpy(&header, file->data(), sizeof header);
-  const absl::string_view code = absl::string_view(*file).substr(sizeof header);
-  const Header want{.checksum = Crc32c(code.data(), code.size()), .size = code.size()};
-  return std::memcmp(&header, &want, sizeof header) == 0 ? std::string(code) : "";
+  absl::string_view rest = absl::string_view(*file).substr(sizeof header);
+  const Header want{.checksum = Crc32c(rest.data(), rest.size()), .size = rest.size()};
+  const bool is_whole = std::memcmp(&header, &want, sizeof header) == 0;
+  if (!is_whole || !absl::ConsumePrefix(&rest, key) || !absl::ConsumePrefix(&rest, "\n")) return "";
+  return std::string(rest);
 }
 
 void CodeCache::Keep(absl::string_view key, absl::string_view code) const {
-  const Header header{.checksum = Crc32c(code.data(), code.size()), .size = code.size()};
+  const std::string path = PathOf(key);
+  // What could not be used is not written into, or through, but gives way.
+  if (EntryAt(path, most_bytes_) == Entry::kOther && !RemoveFile(path).ok()) return;
+  const std::string name = absl::StrCat(key, "\n");
+  const Header header{
+      .checksum = Crc32c(code.data(), code.size(), Crc32c(name.data(), name.size())),
+      .size = name.size() + code.size()};
   const absl::string_view start(reinterpret_cast<const char*>(&header), sizeof header);
-  if (WriteFile(PathOf(key), {start, code}).ok()) RemoveOldest();
+  if (WriteFile(path, {start, name, code}, 0600).ok()) RemoveOldest();
 }
 
 void CodeCache::RemoveOldest() const {

@@ -3,7 +3,8 @@
 // There is one where the environment variable GYRE_COMPILE_CACHE names a folder, which is made if
 // need be. A file's name is a hash of all that its code was made of: the loop, the kernels'
 // functions, options, the kind of processor, LLVM. Processes may share a folder. What is damaged,
-// or is no such file, counts as not there, and so does what cannot be read; what cannot be written
+// or is no such file, or one that others may write to, counts as not there, and so does what cannot
+// be read; what cannot be written
 // is compiled again next time. When files take more than 64 MiB, the oldest go.
 //
 // Code is run as it is found, so the folder must be one that nobody else may write to.

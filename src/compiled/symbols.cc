@@ -1,10 +1,12 @@
 #include "compiled/symbols.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tensor/io/file_calls.h"
@@ -19,6 +21,12 @@ bool WantsSymbols() {
   return wants;
 }
 
+std::string SymbolName(std::string name) {
+  for (char& c : name)
+    if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = '?';
+  return name;
+}
+
 void TellPerf(const Region& region, const NativeCode& code) {
   std::string lines;
   for (uint32_t loop = 0; loop < region.names.size(); ++loop) {
@@ -28,9 +36,15 @@ void TellPerf(const Region& region, const NativeCode& code) {
                     " gyre: ", region.names[loop], "\n");
   }
   const std::string path = absl::StrCat("/tmp/perf-", getpid(), ".map");
-  const int file = file_calls::Open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+  // Anybody may put something there: a pipe would be waited for, a link lead to another file.
+  const int file =
+      file_calls::Open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (file < 0) return;
-  (void)file_calls::Write(file, lines.data(), lines.size());
+  struct stat info{};
+  if (file_calls::DescriptorStat(file, &info) == 0 && S_ISREG(info.st_mode) &&
+      info.st_uid == geteuid() && info.st_nlink == 1) {
+    (void)file_calls::Write(file, lines.data(), lines.size());
+  }
   (void)file_calls::Close(file);
 }
 

@@ -12,6 +12,9 @@ namespace gyre::compiled {
 // Of this process. Thread-safe.
 bool WantsSymbols();
 
+// A name as debuggers and profilers take it: without line ends and their like.
+std::string SymbolName(std::string name);
+
 // Tells perf of a region that has names; what cannot be written is left out. Thread-safe; throws
 // std::bad_alloc.
 void TellPerf(const Region& region, const NativeCode& code);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status.h"
+#include "saved_model/held_run.h"
 
 namespace gyre {
 namespace {
@@ -42,8 +43,9 @@ absl::Status RestoreModel(const ModelFiles& files, const MetaGraph& graph,
   // What is left, no signature reads; but saving the model does.
   if (graph.restore_op.empty()) return absl::OkStatus();
   const Feeds feeds = {{graph.restore_filename, Tensor::Scalar(files.checkpoint)}};
-  const RunOptions options{.sandbox = files.folder};
-  return Annotate(session.Run(feeds, {}, {graph.restore_op}, options).status(),
+  HeldRun run;
+  run.Within(files.folder);
+  return Annotate(session.Run(feeds, {}, {graph.restore_op}, run.options()).status(),
                   absl::StrCat("restoring ", files.checkpoint));
 }
 

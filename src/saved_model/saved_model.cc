@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "bundle/reader.h"
 #include "saved_model/checkpoint_keys.h"
+#include "saved_model/held_run.h"
 #include "saved_model/private_folder.h"
 #include "saved_model/restore.h"
 #include "saved_model/save.h"
@@ -52,8 +53,9 @@ absl::Status Initialize(const ModelFiles& files, const MetaGraph& graph,
   for (size_t i = 0; i < assets.size(); ++i)
     feeds.emplace_back(graph.assets[i].first, Tensor::Scalar(assets[i]));
   if (graph.init_op.empty()) return absl::OkStatus();
-  const RunOptions options{.sandbox = files.folder};
-  return Annotate(session.Run(feeds, {}, {graph.init_op}, options).status(),
+  HeldRun run;
+  run.Within(files.folder);
+  return Annotate(session.Run(feeds, {}, {graph.init_op}, run.options()).status(),
                   absl::StrCat("running the init op of ", files.folder));
 }
 

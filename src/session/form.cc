@@ -70,12 +70,16 @@ absl::StatusOr<std::optional<ProgramForm>> FormOf(const SessionOptions& options)
                    })));
 }
 
+absl::StatusOr<Staged> WithoutSymbolicGradients(Staged staged) {
+  if (!HasSymbolicGradients(*staged.program)) return staged;
+  // Only what the run needs: others may be of functions that have no gradient.
+  GYRE_ASSIGN_OR_RETURN(staged, PrunePass(staged));
+  GYRE_ASSIGN_OR_RETURN(staged.program, ExpandSymbolicGradients(staged.program));
+  return staged;
+}
+
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options) {
-  if (HasSymbolicGradients(*staged.program)) {
-    // Only what the run needs: others may be of functions that have no gradient.
-    GYRE_ASSIGN_OR_RETURN(staged, PrunePass(staged));
-    GYRE_ASSIGN_OR_RETURN(staged.program, ExpandSymbolicGradients(staged.program));
-  }
+  GYRE_ASSIGN_OR_RETURN(staged, WithoutSymbolicGradients(std::move(staged)));
   switch (options.form.value_or(ProgramForm::kImported)) {
     case ProgramForm::kImported:
       return staged;

@@ -22,6 +22,9 @@ absl::Status CheckForm(const SessionOptions& options);
 // once it is hot. INVALID_ARGUMENT where the environment names none that there is.
 absl::StatusOr<std::optional<ProgramForm>> FormOf(const SessionOptions& options);
 
+// The program with what they compute in the place of SymbolicGradients.
+absl::StatusOr<Staged> WithoutSymbolicGradients(Staged staged);
+
 // The program in the form that `options` names, or as it is.
 absl::StatusOr<Staged> ToForm(Staged staged, const SessionOptions& options);
 

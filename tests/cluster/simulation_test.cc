@@ -146,6 +146,21 @@ TEST(Simulation, ASecondClientIsServed) {
   }
 }
 
+// A byte is damaged on its way to a worker whose part has not begun, from one whose part is done:
+// once nobody told the client, and the part that began then waited for ever.
+TEST(Simulation, AValueThatIsLostBeforeItsReaderBeginsFailsTheRun) {
+  constexpr uint64_t kSeed = 7165215;
+  const auto golden = golden::ReadCase(CaseOf(kSeed));
+  ASSERT_TRUE(golden.ok()) << golden.status();
+  SimulatedCluster cluster(kSeed, 2, Fault::kDamage);
+  const auto engine = cluster.Connect();
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  Outcome outcome;
+  RunOn(*engine, *golden, kSeed, outcome);
+  EXPECT_EQ(outcome.failed, 1);
+  EXPECT_TRUE(IsAllowed(Fault::kDamage, outcome.why)) << outcome.why;
+}
+
 TEST(Simulation, ASeedReplays) {
   for (uint64_t seed = 1; seed <= 16; ++seed) {
     const Outcome first = Simulate(seed), again = Simulate(seed);

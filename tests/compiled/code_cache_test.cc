@@ -3,7 +3,9 @@
 #include "compiled/code_cache.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -76,6 +78,57 @@ TEST(CodeCache, RemovesTheOldestWhereThereIsTooMuch) {
   EXPECT_NE(cache->Find("key19"), "");
   EXPECT_LE(ListFolder(folder.path())->size(), 10u);
   EXPECT_TRUE(ReadFile(folder.path() + "/somebody's").ok());
+}
+
+TEST(CodeCache, FindsNoOtherKeysCode) {
+  const test::TempFolder folder;
+  const auto cache = CodeCache::Open(folder.path());
+  const std::string one = Written(*cache, folder.path(), "one", "the code of one");
+  const std::string other = Written(*cache, folder.path(), "other", "the code of the other");
+  ASSERT_EQ(rename(one.c_str(), other.c_str()), 0);
+  EXPECT_EQ(cache->Find("other"), "");
+}
+
+TEST(CodeCache, TakesNothingThatOthersMayHaveWritten) {
+  const test::TempFolder folder;
+  const mode_t before = umask(0);
+  const auto cache = CodeCache::Open(folder.path());
+  const std::string path = Written(*cache, folder.path(), "key", "code");
+  umask(before);
+  struct stat info{};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  ASSERT_EQ(chmod(path.c_str(), 0620), 0);
+  EXPECT_EQ(cache->Find("key"), "");
+  cache->Keep("key", "code");  // in its place
+  EXPECT_EQ(cache->Find("key"), "code");
+}
+
+TEST(CodeCache, WaitsForNoPipeAndFollowsNoLink) {
+  const test::TempFolder folder;
+  const auto cache = CodeCache::Open(folder.path() + "/cache");
+  const std::string path = Written(*cache, folder.path() + "/cache", "key", "code");
+  const std::string elsewhere = folder.path() + "/elsewhere";
+  ASSERT_EQ(rename(path.c_str(), elsewhere.c_str()), 0);
+  ASSERT_EQ(symlink(elsewhere.c_str(), path.c_str()), 0);
+  EXPECT_EQ(cache->Find("key"), "");
+  const std::string kept = *ReadFile(elsewhere);
+  cache->Keep("key", "other code");
+  EXPECT_EQ(*ReadFile(elsewhere), kept);
+  EXPECT_EQ(cache->Find("key"), "other code");
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(cache->Find("key"), "");
+  cache->Keep("key", "code");
+  EXPECT_EQ(cache->Find("key"), "code");
+}
+
+TEST(CodeCache, ReadsNothingThatIsLargerThanAllOfIt) {
+  const test::TempFolder folder;
+  const auto cache = CodeCache::Open(folder.path(), 1 << 20);
+  const std::string path = Written(*cache, folder.path(), "key", "code");
+  ASSERT_EQ(truncate(path.c_str(), int64_t{1} << 40), 0);  // it has no blocks
+  EXPECT_EQ(cache->Find("key"), "");
 }
 
 TEST(CodeCache, IsNobodyElses) {

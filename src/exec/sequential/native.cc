@@ -65,7 +65,8 @@ class RegionWriter {
     }
     for (const LoopPart& part : loop_.loops) region.starts.push_back(part.start);
     if (compiled::WantsSymbols())
-      for (const LoopPart& part : loop_.loops) region.names.push_back(NameOf(part));
+      for (const LoopPart& part : loop_.loops)
+        region.names.push_back(compiled::SymbolName(NameOf(part)));
     for (size_t at = 0; at < loop_.code.size(); ++at) {
       compiled::Instruction& to = region.instructions.emplace_back();
       if (!WriteInstruction(loop_.code[at], to)) return false;

@@ -25,6 +25,22 @@ struct PyModel {
   std::shared_ptr<const SavedModel> model;
 };
 
+// What run(options) gives, held to limits (0: none); Ctrl-C ends it.
+template <typename Run>
+auto RunWithoutGil(int64_t timeout_ms, int64_t budget_bytes, Run run) {
+  if (timeout_ms < 0 || budget_bytes < 0)
+    ThrowValueError("timeout_ms and budget_bytes must not be negative");
+  Cancellation cancellation;
+  const RunOptions options{
+      .timeout_ms = timeout_ms, .budget_bytes = budget_bytes, .cancellation = &cancellation};
+  decltype(run(options)) result = absl::UnknownError("has not run");
+  TheContext().host().RunProgram(cancellation, [&] {
+    result = run(options);
+    return result.status();
+  });
+  return result;
+}
+
 // {name: (tensor, dtype, dims, what it is when it is left out or None)}
 nb::dict DictOf(const std::map<std::string, SavedModel::Argument>& arguments) {
   nb::dict result;
@@ -64,12 +80,12 @@ nb::list Variables(const PyModel& self) {
 
 // [(handle, key dtype or None, value dtype or None, the handle as a tensor)]: what outlives runs
 // beside variables, which are tables mostly.
-nb::list Resources(const PyModel& self) {
+nb::list Resources(const PyModel& self, int64_t timeout_ms, int64_t budget_bytes) {
   const Session& session = self.model->session();
   std::vector<const Node*> nodes;
   std::vector<std::string> handles;
   for (const Node& node : session.shared_program()->main().nodes) {
-    if (!node.inputs.empty() || node.op->traits.effect != Effect::kRead ||
+    if (!node.inputs.empty() || node.op == nullptr || node.op->traits.effect != Effect::kRead ||
         node.signature.outputs.size() != 1 || node.signature.outputs[0].dtype != DType::kResource ||
         node.op->traits.makes_variable) {
       continue;
@@ -79,11 +95,9 @@ nb::list Resources(const PyModel& self) {
   }
   nb::list result;
   if (handles.empty()) return result;
-  absl::StatusOr<std::vector<Tensor>> tensors;
-  {
-    const nb::gil_scoped_release release;
-    tensors = self.model->session().Run({}, handles);
-  }
+  auto tensors = RunWithoutGil(timeout_ms, budget_bytes, [&](const RunOptions& options) {
+    return self.model->session().Run({}, handles, {}, options);
+  });
   size_t i = 0;
   for (Tensor& tensor : ValueOf(std::move(tensors))) {
     const auto dtype_of = [&](absl::string_view attr) {
@@ -163,17 +177,16 @@ nb::list AssetsOf(const PyModel& self) {
   return paths;
 }
 
-nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inputs) {
+nb::dict RunSignature(const PyModel& self, nb::handle signature, nb::handle inputs,
+                      int64_t timeout_ms, int64_t budget_bytes) {
   SavedModel::Inputs values;
   const nb::dict entries = ItemsOfDict(inputs, "inputs");
   for (const auto& [name, value] : entries)
     values.emplace(TextOf(name, "a name"), RequireEager(value, "an input"));
   const std::string name(TextOf(signature, "a signature"));
-  absl::StatusOr<SavedModel::Values> outputs;
-  {
-    const nb::gil_scoped_release release;
-    outputs = self.model->Run(name, values);
-  }
+  auto outputs = RunWithoutGil(timeout_ms, budget_bytes, [&](const RunOptions& options) {
+    return self.model->Run(name, values, options);
+  });
   nb::dict result;
   for (auto& [output, value] : ValueOf(std::move(outputs)))
     result[ToStr(output)] = WrapEager(std::move(value));
@@ -199,15 +212,14 @@ void SaveModel(const PyModel& self, nb::handle path) {
   Check(status);
 }
 
-PyModel LoadModel(nb::handle path, nb::handle tags) {
+PyModel LoadModel(nb::handle path, nb::handle tags, int64_t timeout_ms, int64_t budget_bytes) {
   SavedModelOptions options{.session = TheContext().options()};
   for (const nb::handle tag : tags) options.tags.emplace_back(TextOf(tag, "a tag"));
   const std::string where(TextOf(path, "a path"));
-  absl::StatusOr<std::unique_ptr<SavedModel>> model;
-  {
-    const nb::gil_scoped_release release;
-    model = SavedModel::Load(where, options);
-  }
+  auto model = RunWithoutGil(timeout_ms, budget_bytes, [&](const RunOptions& limits) {
+    const PreparationLimit limit(limits);
+    return SavedModel::Load(where, options);
+  });
   return {ValueOf(std::move(model))};
 }
 
@@ -216,9 +228,10 @@ struct PyBundle {
   std::shared_ptr<const BundleReader> reader;
 };
 
-PyBundle OpenBundle(nb::handle prefix) {
+PyBundle OpenBundle(nb::handle prefix, nb::handle within) {
+  const std::string folder(within.is_none() ? "" : TextOf(within, "a folder"));
   return {std::make_shared<const BundleReader>(
-      ValueOf(BundleReader::Open(std::string(TextOf(prefix, "a prefix")))))};
+      ValueOf(BundleReader::Open(std::string(TextOf(prefix, "a prefix")), folder)))};
 }
 
 // {name: (dtype, dims)}; the dtype is None where Gyre has no such type.
@@ -282,7 +295,8 @@ void BindModels(nb::module_& m) {
       .def("signatures", &Signatures)
       .def("variables", &Variables)
       .def("assets", &AssetsOf)
-      .def("resources", &Resources)
+      .def("resources", &Resources, nb::kw_only(), nb::arg("timeout_ms") = 0,
+           nb::arg("budget_bytes") = 0)
       .def(
           "import_graph",
           [](const PyModel& self, nb::handle outputs, nb::handle inputs) {
@@ -298,19 +312,21 @@ void BindModels(nb::module_& m) {
              const std::string& graph = self.model->object_graph();
              return nb::bytes(graph.data(), graph.size());
            })
-      .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"))
+      .def("run", &RunSignature, nb::arg("signature"), nb::arg("inputs"), nb::kw_only(),
+           nb::arg("timeout_ms") = 0, nb::arg("budget_bytes") = 0)
       .def("assign_variables", &AssignVariables, nb::arg("values"))
       .def("save", &SaveModel, nb::arg("path"));
   nb::class_<PyBundle>(m, "Bundle", nb::is_final(), "A checkpoint as TensorFlow writes it.")
       .def("entries", &EntriesOf)
       .def("read", &ReadTensor, nb::arg("name"));
-  m.def("open_bundle", &OpenBundle, nb::arg("prefix"));
+  m.def("open_bundle", &OpenBundle, nb::arg("prefix"), nb::arg("within") = nb::none());
   nb::class_<PyCheckpoint>(m, "CheckpointFolder", nb::is_final(),
                            "A checkpoint in a folder, as C++ writes it.")
       .def("entries", &EntriesOfCheckpoint)
       .def("read", &ReadOfCheckpoint, nb::arg("name"));
   m.def("open_checkpoint", &OpenCheckpoint, nb::arg("folder"));
-  m.def("load_model", &LoadModel, nb::arg("path"), nb::arg("tags"));
+  m.def("load_model", &LoadModel, nb::arg("path"), nb::arg("tags"), nb::kw_only(),
+        nb::arg("timeout_ms") = 0, nb::arg("budget_bytes") = 0);
 }
 
 }  // namespace gyre::python

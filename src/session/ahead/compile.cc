@@ -189,10 +189,11 @@ class AheadCompiler {
       : asked_(asked), options_(options) {}
 
   absl::StatusOr<CompiledAhead> Compile() {
-    GYRE_RETURN_IF_ERROR(CheckNodes(asked_));
+    GYRE_ASSIGN_OR_RETURN(Staged staged, WithoutSymbolicGradients(asked_));
+    GYRE_RETURN_IF_ERROR(CheckNodes(staged));
     SessionOptions session;
     session.form = ProgramForm::kOptimized;
-    GYRE_ASSIGN_OR_RETURN(const Staged staged, ToForm(asked_, session));
+    GYRE_ASSIGN_OR_RETURN(staged, ToForm(std::move(staged), session));
     GYRE_RETURN_IF_ERROR(FindValues(staged));
     GYRE_ASSIGN_OR_RETURN(const Whole whole, MakeWhole(staged, inputs_, outputs_));
     lower::ProgramFacts facts(*whole.program);

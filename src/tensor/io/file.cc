@@ -150,8 +150,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   return bytes;
 }
 
-absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces) {
-  GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Replacing(path));
+absl::Status WriteFile(const std::string& path, absl::Span<const absl::string_view> pieces,
+                       mode_t mode) {
+  GYRE_ASSIGN_OR_RETURN(OutputFile file, OutputFile::Replacing(path, mode));
   for (const absl::string_view piece : pieces) GYRE_RETURN_IF_ERROR(file.Write(piece));
   return file.Commit();
 }

@@ -47,9 +47,10 @@ class GYRE_INTERNAL_EXPORT InputFile {
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
 // Makes or replaces the file with the pieces, one after the other, as OutputFile does: in one step,
-// and on disk when this returns OK.
+// and on disk when this returns OK. `mode`: of a new one, who may use it, as far as umask allows.
 GYRE_INTERNAL_EXPORT absl::Status WriteFile(const std::string& path,
-                                            absl::Span<const absl::string_view> pieces);
+                                            absl::Span<const absl::string_view> pieces,
+                                            mode_t mode = 0666);
 
 // Removes a file or a link; OK also when there is none.
 absl::Status RemoveFile(const std::string& path);

@@ -120,10 +120,10 @@ OutputFile::OutputFile(std::string path, std::string target, std::string unfinis
   if (!unfinished_.empty()) removed_by_signals_ = UnfinishedFile(unfinished_);
 }
 
-absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
+absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path, mode_t mode) {
   GYRE_ASSIGN_OR_RETURN(const OutputTarget target, FollowLinks(path));
   if (target.direct) {
-    const int fd = file_calls::Open(target.path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    const int fd = file_calls::Open(target.path, O_WRONLY | O_CREAT | O_TRUNC, mode);
     if (fd < 0) return CannotWrite(errno, path, target.path);
     OutputFile file(path, target.path, "", FileLock::Unlocked(fd));
     file.is_direct_ = true;
@@ -133,7 +133,7 @@ absl::StatusOr<OutputFile> OutputFile::Replacing(const std::string& path) {
   if (target.exists && file_calls::Stat(target.path, &info) == 0 && S_ISDIR(info.st_mode))
     return CannotWrite(EISDIR, path);
   // Nobody may read meanwhile what the old file kept to itself.
-  const mode_t mode = target.exists ? 0600 : 0666;
+  if (target.exists) mode = 0600;
   for (int i = 0; i < kCleanedWriters; ++i) RemoveAbandoned(UnfinishedName(target.path, i));
   for (int i = 0; i < kMostWriters; ++i) {
     const std::string unfinished = UnfinishedName(target.path, i);

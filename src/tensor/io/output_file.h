@@ -16,6 +16,8 @@
 // One owner, one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,8 +72,9 @@ absl::StatusOr<OutputTarget> FollowLinks(const std::string& path);
 class OutputFile {
  public:
   // Of what is at `path`, or will be. NOT_FOUND: its folder is not there. INVALID_ARGUMENT: it is a
-  // folder. Errors of SystemError otherwise, also from the others.
-  static absl::StatusOr<OutputFile> Replacing(const std::string& path);
+  // folder. Errors of SystemError otherwise, also from the others. `mode`: of a new one, who may
+  // use it, as far as umask allows.
+  static absl::StatusOr<OutputFile> Replacing(const std::string& path, mode_t mode = 0666);
   // A file that must not be there yet (ALREADY_EXISTS), and that lies under its own name from the
   // start: for data that counts once another file, replaced in one step, names it. The object
   // keeps the lock on it after Commit(): as long as somebody has that, the file is not left over.

@@ -15,6 +15,7 @@ from gyre import _gyre
 from gyre._impl import errors
 from gyre._impl.autodiff import backprop
 from gyre._impl.convert import convert_to_tensor
+from gyre._impl.tracing import watchers
 
 
 class _Order:
@@ -137,7 +138,7 @@ class Derivatives:
         one = self._orders[order]
         # A stage takes tensors: what is IndexedSlices becomes one.
         given = [convert_to_tensor(backprop.adjoint(dy)) for dy in one.given(dys)]
-        outputs = self._stages[order][saves]([*saved, *given])
+        outputs = watchers.call(self._stages[order][saves], [*saved, *given])
         count = len(one.found)
         return outputs[:count], [*saved, *outputs[count:]]
 

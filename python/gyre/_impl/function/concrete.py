@@ -12,14 +12,14 @@ from gyre._impl.autodiff import calls, tape
 from gyre._impl.autodiff.backprop import is_differentiable
 from gyre._impl.autograph import calls as conversion
 from gyre._impl.convert import convert_to_tensor
-from gyre._impl.function import known, watching
+from gyre._impl.function import known
 from gyre._impl.function.concrete_members import ConcreteMembers
 from gyre._impl.function.graph import FunctionGraph
 from gyre._impl.function.signature import by_name
 from gyre._impl.notebooks import html
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
-from gyre._impl.tracing import raising
+from gyre._impl.tracing import raising, watchers
 from gyre._impl.tracing.lists import TracedList
 from gyre._impl.tracing.variables import Arguments, variable_of
 
@@ -173,9 +173,9 @@ class ConcreteFunction(ConcreteMembers):
             return self._pack(self.replay(tensors))
         if _gyre.is_heard():
             return self._pack(self._run_recorded(tensors))
-        by = watching.current()
+        by = watchers.current()
         if by is not None:
-            return self._pack(watching.run(self._executable, tensors, by))
+            return self._pack(watchers.run(self._executable, tensors, by))
         try:
             return self._pack(self._executable(tensors))
         except errors.InvalidArgumentError:
@@ -224,9 +224,9 @@ class ConcreteFunction(ConcreteMembers):
             tensors = (*tensors, *self._captures())
         if _gyre.is_heard():
             return self._pack(self._run_recorded(tensors))
-        by = watching.current()
+        by = watchers.current()
         return self._pack(
-            self._executable(tensors) if by is None else watching.run(self._executable, tensors, by)
+            self._executable(tensors) if by is None else watchers.run(self._executable, tensors, by)
         )
 
     def _run_recorded(self, tensors):
@@ -322,7 +322,7 @@ class ConcreteFunction(ConcreteMembers):
     def run_with_options(self, tensors, **options):
         """(results, what Executable.run tells) of a run with a deadline, a budget, a trace, ….
         Takes the options of `_gyre.Executable.run`, beside those of who watches."""
-        by = watching.current()
+        by = watchers.current()
         options = {**({} if by is None else by.options), **options}
         outputs, told = self._executable.run(list(tensors) + self._captures(), **options)
         return self._pack(outputs), told
@@ -347,8 +347,8 @@ def _fit(inputs, tensors) -> bool:
 
 
 def _run(executable, tensors):
-    by = watching.current()
-    return executable(tensors) if by is None else watching.run(executable, tensors, by)
+    by = watchers.current()
+    return executable(tensors) if by is None else watchers.run(executable, tensors, by)
 
 
 def _packer(structure):

@@ -1,14 +1,10 @@
 """What watches and limits the runs of functions in this context: see gyre.progress, gyre.limits."""
 
 import contextlib
-import contextvars
 
 from gyre import _gyre
 from gyre._impl.function.graph import FunctionGraph
-
-# Has `options`, for Executable.run, and `finished()`; None: nobody watches.
-_watcher: contextvars.ContextVar = contextvars.ContextVar("gyre_watcher", default=None)
-current = _watcher.get
+from gyre._impl.tracing.watchers import current, watcher
 
 
 class Watched:
@@ -39,12 +35,12 @@ def begin(by):
             "where it is called"
         )
     outer = current()
-    return _watcher.set(by if outer is None else _Both(outer, by))
+    return watcher.set(by if outer is None else _Both(outer, by))
 
 
 def end(token) -> None:
     """Ends what `begin` began."""
-    _watcher.reset(token)
+    watcher.reset(token)
 
 
 @contextlib.contextmanager
@@ -55,11 +51,3 @@ def watched_by(by):
         yield
     finally:
         end(token)
-
-
-def run(executable, tensors, by):
-    """The results of a run that is watched."""
-    try:
-        return executable.run(tensors, **by.options)[0]
-    finally:
-        by.finished()

@@ -14,6 +14,7 @@ from gyre._impl.errors import OpError
 from gyre._impl.function import watching
 from gyre._impl.graphs.default_session import open_sessions
 from gyre._impl.graphs.graph import Graph, get_default_graph
+from gyre._impl.tracing import watchers
 from gyre._impl.tracing.tracebacks import filter_traceback
 from gyre._impl.unsupported import warn_unheard
 
@@ -146,7 +147,7 @@ class BaseSession(watching.Watched):
                 options is None
                 and run_metadata is None
                 and not self._timeout
-                and watching.current() is None
+                and watchers.current() is None
             ):
                 return plan.finish(plan.run(values))
             return plan.finish(self._watched(plan, values, options, run_metadata))
@@ -188,7 +189,7 @@ class BaseSession(watching.Watched):
         timeout = getattr(options, "timeout_in_ms", 0) or self._timeout
         trace = bool(getattr(options, "trace_level", 0))
         warn_unheard(options, UNHEARD_OF_RUNS, "RunOptions")
-        by = watching.current()
+        by = watchers.current()
         asked = {} if by is None else dict(by.options)
         if timeout:
             asked["timeout_ms"] = timeout

@@ -6,6 +6,7 @@ from gyre._impl.compat.v1.variable import global_variables, global_variables_ini
 from gyre._impl.graphs.constant import placeholder
 from gyre._impl.graphs.graph import Graph
 from gyre._impl.graphs.operation import Operation
+from gyre._impl.tracing import watchers
 
 
 class WrappedFunction:
@@ -43,7 +44,7 @@ class WrappedFunction:
         if facade.builds_session() and not self.variables:
             values = iter(self._added(given))
         else:
-            values = iter(self._executable(given))
+            values = iter(watchers.call(self._executable, given))
         return nest.map_structure(
             lambda leaf: next(values) if isinstance(leaf, _gyre.Tensor) else None,
             self.structured_outputs,
