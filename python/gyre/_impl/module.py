@@ -14,7 +14,7 @@ def tracked_items(value):
     """[(name, what a walk finds below it)], in order; None of what is not walked. An object that is
     no Module says by `_tracked_items()` what it holds."""
     if isinstance(value, Module):
-        return sorted((k, v) for k, v in vars(value).items() if k not in value._untracked)
+        return sorted((k, v) for k, v in vars(value).items() if k not in type(value)._untracked)
     if isinstance(value, dict):
         return sorted(((str(k), v) for k, v in value.items()), key=lambda item: item[0])
     if isinstance(value, (list, tuple)):
@@ -24,22 +24,28 @@ def tracked_items(value):
     return None
 
 
-def _walk(value, seen: set[int], path: tuple[str, ...], found: list, kinds: tuple):
-    """Appends (path, object) for all objects of `kinds` below `value`, each once."""
-    if id(value) in seen:
-        return
-    if isinstance(value, kinds):
-        seen.add(id(value))
-        found.append((path, value))
-    if isinstance(value, Variable):
-        return
-    items = tracked_items(value)
-    if items is None:
-        return
-    if not isinstance(value, tuple):
-        seen.add(id(value))
-    for name, item in items:
-        _walk(item, seen, (*path, name), found, kinds)
+def _walk(root, kinds: tuple):
+    """Yields (path, object) for all objects of `kinds` below `root`, each once. A path is None, or
+    (the path above, name): objects may lie as deep as they like."""
+    seen = {}  # by id; kept, for ids of what is gone are used again
+    ahead: list = [(None, root)]
+    while ahead:
+        path, value = ahead.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if isinstance(value, kinds):
+            yield path, value
+        items = None if isinstance(value, Variable) else tracked_items(value)
+        ahead.extend(((path, name), item) for name, item in reversed(items or []))
+
+
+def _text_of(path) -> str:
+    names = []
+    while path is not None:
+        path, name = path
+        names.append(name)
+    return "/".join(reversed(names))
 
 
 def is_tracked(value) -> bool:
@@ -52,22 +58,25 @@ def untracked_state(root) -> list[tuple[str, object]]:
     values that a user put into dicts and lists beside them, and objects that hold variables where
     no walk finds them. Attributes of Modules may be anything else: that is how layers are told
     their sizes."""
-    found: list = []
-    _find_state(root, set(), (), found, in_module=False)
-    return [("/".join(path), value) for path, value in found]
+    found = []
+    seen = {}  # by id; kept, for ids of what is gone are used again
+    ahead: list = [(None, root, False)]
+    while ahead:
+        path, value, in_module = ahead.pop()
+        if id(value) in seen or value is None or isinstance(value, _NO_STATE):
+            continue
+        items = tracked_items(value)
+        if items is None:
+            if _has_state(value) or not (in_module or callable(value)):
+                found.append((_text_of(path), value))
+            continue
+        seen[id(value)] = value
+        in_module = in_module or isinstance(value, Module)
+        ahead.extend(((path, name), item, in_module) for name, item in reversed(items))
+    return found
 
 
-def _find_state(value, seen: set[int], path: tuple[str, ...], found: list, in_module: bool):
-    if id(value) in seen or value is None or isinstance(value, (Variable, _gyre.QuietCallable)):
-        return
-    items = tracked_items(value)
-    if items is None:
-        if _has_state(value) or not (in_module or callable(value)):
-            found.append((path, value))
-        return
-    seen.add(id(value))
-    for name, item in items:
-        _find_state(item, seen, (*path, name), found, in_module or isinstance(value, Module))
+_NO_STATE = (Variable, _gyre.QuietCallable)
 
 
 def _has_state(value) -> bool:
@@ -130,7 +139,7 @@ class Module:
     @property
     def variables(self) -> tuple[Variable, ...]:
         """All variables, each once."""
-        return tuple(v for _, v in named_variables(self))
+        return tuple(v for _, v in _walk(self, (Variable,)))
 
     @property
     def trainable_variables(self) -> tuple[Variable, ...]:
@@ -145,14 +154,10 @@ class Module:
     @property
     def submodules(self) -> tuple["Module", ...]:
         """All modules below this one, each once."""
-        found: list = []
-        _walk(self, set(), (), found, (Module,))
-        return tuple(m for _, m in found if m is not self)
+        return tuple(m for _, m in _walk(self, (Module,)) if m is not self)
 
 
 def named_variables(root) -> list[tuple[str, Variable]]:
     """(path, variable) of all variables below a module, dict or list; paths are attribute names and
     keys, joined by "/". A variable in several places is listed at the first."""
-    found: list = []
-    _walk(root, set(), (), found, (Variable,))
-    return [("/".join(path), variable) for path, variable in found]
+    return [(_text_of(path), variable) for path, variable in _walk(root, (Variable,))]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 
 from gyre import _gyre
-from gyre._impl import nest
+from gyre._impl import errors, nest
 from gyre._impl.autodiff import tape
 from gyre._impl.convert import convert_to_tensor
 from gyre._impl.function.concrete import ConcreteFunction
@@ -16,7 +17,22 @@ from gyre._impl.spec import TensorSpec, TypeSpec
 from gyre._impl.variable import Variable
 
 
-class LoadedTrace:
+def damaged(why: str) -> errors.InvalidArgumentError:
+    """The error of objects that no program could have saved."""
+    return errors.InvalidArgumentError(None, None, f"the model's objects are damaged: {why}")
+
+
+class OfModel:
+    """A part of a loaded model. A copy would share some of the model, and not the rest."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(
+            f"a {type(self).__name__} is neither copied nor pickled: load its model once more, or "
+            f"save it by gyre.saved_model.save"
+        )
+
+
+class LoadedTrace(OfModel):
     """One trace of a function: takes and returns what it did when it was saved.
 
     Called with all arguments of the Python function, or with a tensor for each tensor among them;
@@ -79,33 +95,64 @@ class LoadedTrace:
                 tensors.extend(nest.flatten(given, expand_composites=True))
         return self._run(*tensors)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         if self.fits((args, kwargs), converts=True):
             return self.call((args, kwargs))
-        specs = [
-            spec
-            for spec in nest.flatten(self.structured_input_signature, expand_composites=True)
-            if isinstance(spec, TensorSpec)
-        ]
-        names = self._keywords or [spec.name or "" for spec in specs]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        unknown = [name for name in kwargs if name not in names]
-        missing = [name for name in names if name not in given]
-        if len(args) > len(names) or unknown or missing:
-            raise TypeError(
-                f"function '{self.name}' takes {_told(self.structured_input_signature)}"
-            )
+        specs = self._specs()
+        names = self._names(specs)
+        given = self._in_places(args, kwargs, names)
         return self._run(
             *(
-                convert_to_tensor(given[name], spec.dtype)
-                for name, spec in zip(names, specs, strict=True)
+                self._converted(given[place], spec, names[place] or str(place))
+                for place, spec in enumerate(specs)
             )
         )
 
+    def _specs(self) -> list[TensorSpec]:
+        """Of the tensors that it takes."""
+        specs = nest.flatten(self.structured_input_signature, expand_composites=True)
+        return [spec for spec in specs if isinstance(spec, TensorSpec)]
+
+    def _names(self, specs: list[TensorSpec]) -> list[str]:
+        """How each of these is called; empty where that says not which it is."""
+        names = self._keywords or [spec.name or "" for spec in specs]
+        if len(names) != len(specs):
+            return [""] * len(specs)
+        times = collections.Counter(names)
+        return [name if times[name] == 1 else "" for name in names]
+
+    def _in_places(self, args, kwargs, names: list[str]) -> dict[int, object]:
+        """{place: what is given there} of a call with a tensor for each that has a name here."""
+        given = dict(enumerate(args))
+        wrong = len(args) > len(names)
+        places = {name: place for place, name in enumerate(names) if name}
+        for name, value in kwargs.items():
+            place = places.get(name, -1)
+            wrong = wrong or place < 0 or place in given
+            given[place] = value
+        if wrong or len(given) != len(names):
+            told = ", ".join(name or "(no name of its own)" for name in names)
+            raise TypeError(
+                f"function '{self.name}' takes {_told(self.structured_input_signature)}, or a "
+                f"tensor for each tensor: {told or 'none'}"
+            )
+        return given
+
+    def _converted(self, value, spec: TensorSpec, name: str):
+        what = f"argument '{name}' of function '{self.name}'"
+        if not isinstance(value, (_gyre.Tensor, Variable)):
+            try:
+                value = convert_to_tensor(value, spec.dtype)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"{what}: {error}") from None
+        if value.dtype != spec.dtype or not spec.shape.is_compatible_with(value.shape):
+            raise ValueError(f"{what} takes {_short(spec)}, not {_short(value)}")
+        return convert_to_tensor(value)
+
     def concrete(self) -> ConcreteFunction:
         """What it runs, as a function of Gyre's own."""
-        specs = nest.flatten(self.structured_input_signature, expand_composites=True)
-        return self._run.get_concrete_function(*(s for s in specs if isinstance(s, TensorSpec)))
+        return self._run.get_concrete_function(*self._specs())
 
     def _import(self, *tensors):
         captured = []
@@ -120,13 +167,16 @@ class LoadedTrace:
         wanted = nest.flatten(self._gives, expand_composites=True)
         if len(wanted) != len(results):  # what it returned is no tensor, or not known
             return results[0] if len(results) == 1 else (results or None)
-        return nest.pack_sequence_as(self._gives, results, expand_composites=True)
+        try:
+            return nest.pack_sequence_as(self._gives, results, expand_composites=True)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise damaged(f"what '{self.name}' returns: {error}") from None
 
     def __repr__(self) -> str:
         return f"<gyre.saved_model function '{self.name}'{_told(self.structured_input_signature)}>"
 
 
-class LoadedFunction:
+class LoadedFunction(OfModel):
     """A gyre.function (tf.function) of the object that was saved: its parameters are those of the
     Python function, and a call runs the trace that fits the arguments.
 
@@ -137,11 +187,11 @@ class LoadedFunction:
         self.concrete_functions = traces
         self.parameters = _parameters_of(saved.function_spec)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, /, *args, **kwargs):
         arguments = self._bind(args, kwargs)
         return self._fitting(arguments).call(arguments)
 
-    def get_concrete_function(self, *args, **kwargs) -> LoadedTrace:
+    def get_concrete_function(self, /, *args, **kwargs) -> LoadedTrace:
         """The trace that fits these arguments; specs may stand for tensors. Without any: the only
         one."""
         if not args and not kwargs and len(self.concrete_functions) == 1:

@@ -12,9 +12,11 @@ from gyre._impl.locks import reentrant_lock
 from gyre._impl.lookup.tables import note_table
 from gyre._impl.module import Module
 from gyre._impl.saved_model.assets import mark_as_asset
-from gyre._impl.saved_model.objects import Objects, Values
+from gyre._impl.saved_model.functions import OfModel
+from gyre._impl.saved_model.objects import Objects, Values, called_in_the_end
 from gyre._impl.shape import TensorShape
 from gyre._impl.spec import TensorSpec
+from gyre._impl.tracing import watchers
 from gyre._impl.variable import Variable
 
 PREDICT = "serving_default"
@@ -35,7 +37,7 @@ def contains_saved_model(export_dir) -> bool:
     return os.path.isfile(os.path.join(os.fspath(export_dir), "saved_model.pb"))
 
 
-class LoadedModel(Module):
+class LoadedModel(OfModel, Module):
     """A model with the variables that it brought, which signatures share and tapes watch.
 
     signatures: {name: Signature}. The attributes of the object that was saved are here under their
@@ -44,12 +46,12 @@ class LoadedModel(Module):
     Models whose variables are references (TensorFlow 1's) run in a session of their own, eagerly,
     and have no variables here."""
 
-    _untracked = frozenset({"_objects", "_values"})
+    _untracked = frozenset({"_objects", "_values", "_others", "_named"})
 
     def __init__(self, path: str, tags: list):
         super().__init__()
         self._objects, self._making = None, reentrant_lock()
-        self._model = _gyre.load_model(path, tags)
+        self._model = _gyre.load_model(path, tags, **watchers.limits())
         described = [described for described in self._model.variables() if described[5] is not None]
         self._has_references = any(not handles for _, handles, *_ in described)
         self._handles = {}  # of the graph: the variable that each stands for
@@ -73,14 +75,22 @@ class LoadedModel(Module):
             if key:
                 self._keys[key] = variable
             self._handles.update(dict.fromkeys(handles, variable))
-        for handle, key_dtype, value_dtype, tensor in self._model.resources():
+        for handle, key_dtype, value_dtype, tensor in self._model.resources(**watchers.limits()):
             self._resources[handle] = tensor
             if key_dtype is not None:
                 self._tables.append(note_table(tensor, key_dtype, value_dtype))
         values = None
         if self._model.object_graph() and not self._has_references:
-            values = Values(self._model.checkpoint())
+            folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+            values = Values(self._model.checkpoint(), folder)
         self._values = values  # of its objects in the checkpoint; None: it has no objects
+        # Variables that only objects have: names, variables, and the values in the checkpoint.
+        self._others = []
+        if values is not None and values.others(self._keys):
+            with _gyre.init_scope():
+                self._others = self._all_objects().other_variables()
+        named = [*zip(self._names, self._loaded, strict=True), *(one[:2] for one in self._others)]
+        self._named = sorted(named, key=lambda one: one[0])
         self.signatures = _Signatures(
             (name, Signature(self, name, inputs, outputs))
             for name, (inputs, outputs) in self._model.signatures().items()
@@ -89,12 +99,12 @@ class LoadedModel(Module):
     @property
     def variables(self) -> tuple:
         """All variables, in order of name."""
-        return tuple(self._loaded)
+        return tuple(variable for _, variable in self._named)
 
     @property
     def trainable_variables(self) -> tuple:
         """Those that the model's writer trained, or might have."""
-        return tuple(variable for variable in self._loaded if variable.trainable)
+        return tuple(variable for variable in self.variables if variable.trainable)
 
     def __getattribute__(self, name: str):
         # What the object had comes before what a Module has.
@@ -114,7 +124,7 @@ class LoadedModel(Module):
         raise AttributeError(
             f"{text}: the object that was saved has {_listed(there) or 'no attributes'}. The model "
             f"has {_listed(offered) or 'no signatures'}, called with named inputs, and .variables"
-            + (f" ({_listed(self._names)})" if self._names else "")
+            + (f" ({_listed([name for name, _ in self._named])})" if self._named else "")
         )
 
     def __dir__(self):
@@ -123,6 +133,9 @@ class LoadedModel(Module):
     @property
     def __call__(self):
         """What the object that was saved did where it was called."""
+        return called_in_the_end(self)
+
+    def _called_next(self):
         called = self._children().get("__call__")
         if called is None or self._objects is None:
             raise _NotCallable(
@@ -140,18 +153,25 @@ class LoadedModel(Module):
 
     def _children(self) -> dict:
         """{attribute of the object that was saved: its number}, where the model has objects."""
+        objects = self._all_objects()
+        return {} if objects is None else objects.attributes()
+
+    def _all_objects(self) -> Objects | None:
         with self._making:
-            if self._objects is None:
-                if self._values is None:
-                    return {}
+            if self._objects is None and self._values is not None:
                 data = self._model.object_graph()
                 self._objects = Objects(self, data, self._keys, self._values)
-            return self._objects.children()
+            return self._objects
+
+    def has_changed_others(self) -> bool:
+        """Whether variables that only its objects have, which `write` writes as they were, have
+        other values now."""
+        return any(_bytes(v.read_value()) != _bytes(kept) for _, v, kept in self._others)
 
     def write(self, path) -> None:
         """Writes the model again as it was read, objects and assets with it, but with the values
         that its variables have now; what it was read from must still be there. What
-        gyre.saved_model.save does."""
+        gyre.saved_model.save does, unless `has_changed_others`."""
         self._model.assign_variables(
             {
                 name: variable.read_value()
@@ -167,6 +187,10 @@ _OF_MODULES = {name for name in (*dir(Module), "write") if not name.startswith("
     "variables",
     "trainable_variables",
 }
+
+
+def _bytes(tensor):
+    return _gyre.execute("SerializeTensor", [tensor], {"T": tensor.dtype})[0].numpy()
 
 
 class _NotCallable(AttributeError, TypeError):
@@ -230,7 +254,7 @@ class Signature:
         }
         return self._run.get_concrete_function(specs)
 
-    def __call__(self, *args, **kwargs) -> dict:
+    def __call__(self, /, *args, **kwargs) -> dict:
         """Inputs by name; a single one may be given without. Inputs with defaults may be left out.
         TypeError for names that it does not have, and for inputs that are missing."""
         values = self._convert(self._named(args, kwargs))
@@ -242,7 +266,7 @@ class Signature:
                 f"signature '{self.name}' keeps its state in reference variables, as TensorFlow 1 "
                 f"made them: it runs eagerly only"
             )
-        return model._model.run(self.name, values)
+        return model._model.run(self.name, values, **watchers.limits())
 
     def _named(self, args, kwargs) -> dict:
         if args:
@@ -267,7 +291,8 @@ class Signature:
             try:
                 value = convert_to_tensor(given[name] if name in given else default, dtype)
             except (TypeError, ValueError) as error:
-                raise type(error)(f"input '{name}' of signature '{self.name}': {error}") from None
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"input '{name}' of signature '{self.name}': {error}") from None
             if not TensorShape(dims).is_compatible_with(value.shape):
                 raise ValueError(
                     f"input '{name}' of signature '{self.name}' takes shape {TensorShape(dims)}, "

@@ -42,8 +42,10 @@ def save(obj, export_dir, signatures=None, options=None) -> None:
     Python. OSError: an asset that is not there."""
     del options
     if isinstance(obj, LoadedModel) and signatures is None:
-        LoadedModel.write(obj, export_dir)
-        return
+        if not LoadedModel.has_changed_others(obj):
+            LoadedModel.write(obj, export_dir)
+            return
+        signatures = obj.signatures  # it is written anew
     objects = ObjectGraph(obj)
     functions = _signatures(obj, signatures)
     if not functions and not objects.nodes("variable") and not objects.nodes("function"):
