@@ -354,8 +354,8 @@ int Run(absl::Span<const std::string> words, const Streams& streams) {
 const Command kRunCommand = {
     "run",
     "GRAPH --feed NAME=VALUE... --fetch NAME...",
-    "Runs a graph (.pb, .pbtxt or .gyre) or a model (a SavedModel's folder, or .meta with its\n"
-    "checkpoint) and prints what is fetched.",
+    "Runs a graph (.pb, .pbtxt, .gyre, .onnx) or a model (a SavedModel's folder, or .meta with\n"
+    "its checkpoint) and prints what is fetched.",
     kOptions,
     "A fed value takes its element type and shape from the graph where it says: one number\n"
     "fills a known shape, and a flat list is folded into it. Without --fetch and --target,\n"

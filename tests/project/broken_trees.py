@@ -332,6 +332,14 @@ BROKEN = [
         {"src/ir/names.cc": 'return absl::StrFormat("%d", 1);\n'},
     ),
     (
+        "a variable that nobody is told of",
+        "check_environment_variables",
+        {
+            "src/base/env.cc": 'std::getenv("GYRE_HIDDEN");\n',
+            "docs/guide/command_line.md": "`GYRE_FORM` is told of.\n",
+        },
+    ),
+    (
         "a registry's host",
         "check_nothing_local",
         {"dev": "pip install -i https://py" + "pi.org/simple\n"},

@@ -605,6 +605,22 @@ def check_allocation_failures(root):
     return complaints
 
 
+VARIABLES_PAGE = "docs/guide/command_line.md"
+
+
+def check_environment_variables(root):
+    """Every environment variable that the code reads stands in docs/guide/command_line.md."""
+    page = Path(root) / VARIABLES_PAGE
+    told = page.read_text(encoding="utf-8") if page.is_file() else ""
+    return [
+        f"{name}: {variable} is read, and {VARIABLES_PAGE} does not tell of it"
+        for name in sources.source_files(root)
+        if name.startswith(("src/", "python/"))
+        for variable in sorted(set(re.findall(r'"(GYRE_[A-Z_]+)"', sources.read(root, name))))
+        if f"`{variable}" not in told
+    ]
+
+
 CHECKS = [
     check_file_length,
     check_folder_size,
@@ -627,6 +643,7 @@ CHECKS = [
     check_python_imports,
     check_python_layers,
     check_allocation_failures,
+    check_environment_variables,
 ]
 
 

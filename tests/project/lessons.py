@@ -27,7 +27,7 @@ INDEX = """\
 
 One program per construct, small enough to be read in a few minutes. Each computes its results in
 another way, too, and says so if they differ. `./dev docs` makes these pages from
-`examples/lessons`, and the tests run what they show.
+`examples/lessons`, and the tests run what they show. `./dev build` builds the programs.
 
 """
 

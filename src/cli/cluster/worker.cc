@@ -143,7 +143,7 @@ int RunWorker(absl::Span<const std::string> words, const Streams& streams) {
 const Command kWorkerCommand = {
     "worker",
     "[OPTION...]",
-    "run parts of the programs of clients, until it is told to stop",
+    "Runs parts of the programs of clients, until it is told to stop.",
     kOptions,
     "Prints where it is, and runs until SIGINT or SIGTERM. A session reaches it with --cluster, "
     "from\n"
