@@ -39,7 +39,7 @@ class ObjectGraph:
     """All that is found below an object, and what functions use besides."""
 
     def __init__(self, root):
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[tuple[type, int], Node] = {}
         self.root = Node(_kind_of(root) or "user_object", root)
         self._nodes[_identity(root)] = self.root
         self._nodes_in_order = [self.root]
@@ -162,10 +162,12 @@ def _references(node: Node) -> list:
     ]
 
 
-def _identity(value) -> int:
+def _identity(value) -> tuple[type, int]:
     if isinstance(value, Method):  # made anew whenever it is asked for
-        return id(value.function)
-    return value.id if isinstance(value, _gyre.Tensor) else id(value)
+        return Method, id(value.function)
+    if isinstance(value, _gyre.Tensor):  # of which there may be several
+        return _gyre.Tensor, value.id
+    return object, id(value)
 
 
 def _kind_of(value) -> str | None:
