@@ -41,7 +41,7 @@ def test_signatures(value, spec):
         twice(gyre.ones([2]))
     concrete = twice.get_concrete_function()
     (stated,), _ = concrete.structured_input_signature
-    assert type(stated.values) is gyre.TensorSpec or stated == spec
+    assert type(stated) is type(spec) and stated.shape.rank == spec.shape.rank
     np.testing.assert_array_equal(concrete(value)[1], doubled)
 
 

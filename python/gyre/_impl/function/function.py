@@ -305,7 +305,7 @@ class Function(FunctionMembers):
             found = self._traced_for(leaves)
             return found or self._trace_exactly(leaves)
 
-    def trace_nested(self) -> None:
+    def _trace_nested(self) -> None:
         """Makes traces of its own for the arguments of calls in other functions, as far as none
         that it has takes them."""
         for (token, dims), specs in list(self._nested.items()):

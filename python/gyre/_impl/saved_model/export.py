@@ -390,7 +390,7 @@ def _traces_of(value) -> list[tuple[ConcreteFunction, tuple]]:
     try:
         if value.input_signature is not None:
             value.get_concrete_function()
-        value.trace_nested()
+        value._trace_nested()
     except Exception as error:  # whatever the Python function says
         warnings.warn(f"'{value.name}' cannot be traced, to be saved: {error}", stacklevel=5)
     return [found for one in value._list_all_concrete_functions() for found in _traces_of(one)]
