@@ -2,12 +2,15 @@
 
 #include <malloc.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -40,6 +43,19 @@ ProcessState ReadProcessState() {
   state.descriptors = CountEntries("/proc/self/fd");
   state.threads = CountEntries("/proc/self/task");
   return state;
+}
+
+ProcessState ReadLastingState() {
+  ProcessState least = ReadProcessState();
+  for (int i = 0; i < 10; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const ProcessState now = ReadProcessState();
+    least.resident_bytes = std::min(least.resident_bytes, now.resident_bytes);
+    least.heap_bytes = std::min(least.heap_bytes, now.heap_bytes);
+    least.descriptors = now.descriptors;
+    least.threads = now.threads;
+  }
+  return least;
 }
 
 std::string ToText(const ProcessState& state) {

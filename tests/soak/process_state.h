@@ -15,6 +15,9 @@ struct ProcessState {
 
 // What the heap keeps for later goes back first.
 ProcessState ReadProcessState();
+// What it holds for good: the least of half a second, in which what is under way in the background,
+// such as the compiler, comes to its end.
+ProcessState ReadLastingState();
 std::string ToText(const ProcessState& state);
 
 }  // namespace gyre::testing

@@ -180,7 +180,7 @@ class Soak {
     }
     for (std::thread& driver : drivers) driver.join();
     ready_.clear();
-    return ReadProcessState();
+    return ReadLastingState();
   }
   int64_t disturbed() const { return disturbed_; }
 
