@@ -66,7 +66,7 @@ OWN_TESTS = (
     ),
     (6, "`ExtensionType`, `StructuredTensor`, `IteratorSpec`", "see above"),
     (5, "that `If` is lowered to `Switch` in a run's metadata", "branches run as one node"),
-    (4, "objects of saved models", "models are loaded as signatures"),
+    (2, "`save_context`", "what is saved is not traced anew for that"),
     (
         4,
         "how many outputs a conditional or loop has once gradients are taken",

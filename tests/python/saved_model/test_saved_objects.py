@@ -4,6 +4,8 @@ own loader read the same models."""
 import copy
 import json
 import pathlib
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -311,3 +313,18 @@ def test_functions_that_call_themselves_are_said(tmp_path):
         UserWarning, match="a trace of 'fib' is not saved .* takes no function that calls"
     ):
         gyre.saved_model.save(made, tmp_path / "b")
+
+
+def test_objects_are_saved_where_graphs_are_made_of_primitives(tmp_path):
+    program = f"""
+import gyre
+gyre.compat.v1.disable_v2_behavior()
+gyre.compat.v1.enable_eager_execution()
+made = gyre.Module()
+made.double = gyre.function(lambda x: gyre.cond(x > 0.0, lambda: x * 2.0, lambda: x))
+made.double(gyre.constant(1.0))
+gyre.saved_model.save(made, {str(tmp_path / "m")!r})
+print(float(gyre.saved_model.load({str(tmp_path / "m")!r}).double(3.0)))
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout == "6.0\n", run.stderr

@@ -99,7 +99,8 @@ def _info(tensor) -> messages.TensorInfo:
 
 
 def _model_of(export: Export, described: dict) -> messages.SavedModel:
-    graph_def = export.graph.as_graph_def()
+    # With control flow and calls as functions, whatever graphs of sessions are made of.
+    graph_def = messages.GraphDef.FromString(export.graph.graph_def())
     _check_ops(graph_def)
     replace_products(graph_def)
     drop_own_attrs(graph_def)
