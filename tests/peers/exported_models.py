@@ -12,7 +12,6 @@ from their signatures, as programs of Gyre are.
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -24,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 
 from golden_cases import array_of, difference  # noqa: E402
+from gyre_python import run_gyre  # noqa: E402
 
-PYTHON = ROOT / "build/venv/bin/python"
 AGAIN = """
 import json, sys
 import numpy as np, gyre
@@ -49,18 +48,7 @@ if way == "changed":
 
 def save_again(way, original, folder, step=None):
     """What Gyre prints, having written the model to `folder`. RuntimeError with what it says."""
-    python = os.environ.get("GYRE_PYTHON", str(ROOT / "build/venv/bin/python"))
-    run = subprocess.run(
-        [python, "-W", "ignore", "-c", AGAIN, way, original, folder],
-        input=json.dumps(step),
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-    )
-    if run.returncode != 0:
-        raise RuntimeError(run.stderr.strip())
-    return run.stdout
+    return run_gyre("-W", "ignore", "-c", AGAIN, way, original, folder, input=json.dumps(step))
 
 
 def inlined(step, folder):

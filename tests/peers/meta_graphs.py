@@ -12,7 +12,6 @@ Run by ./dev test --peers, in a virtual environment with tensorflow-cpu.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,6 +23,7 @@ MODELS = REPOSITORY / "tests/saved_models"
 sys.path.insert(0, str(REPOSITORY / "tests/support"))
 
 from golden_cases import array_of, difference  # noqa: E402
+from gyre_python import run_gyre  # noqa: E402
 
 # ---- What either side does: `tf` is its compat.v1
 
@@ -142,17 +142,7 @@ WORK = {"start": start, "go_on": go_on, "save_again": save_again, "read_objects"
 
 def under_gyre(work, *arguments):
     """What a function of WORK gives under Gyre, in a process of its own."""
-    python = os.environ.get("GYRE_PYTHON", str(REPOSITORY / "build/venv/bin/python"))
-    done = subprocess.run(
-        [python, "-W", "ignore", __file__, work, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")},
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(run_gyre("-W", "ignore", __file__, work, *arguments).splitlines()[-1])
 
 
 def differences(got, want, path=""):

@@ -8,7 +8,6 @@ of the same program that it saved itself."""
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
@@ -18,8 +17,9 @@ import tensorflow as tf
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests/python/saved_model"
-sys.path.insert(0, str(TESTS))
+sys.path[:0] = [str(TESTS), str(ROOT / "tests/support")]
 import object_calls  # noqa: E402
+from gyre_python import run_gyre  # noqa: E402
 
 WRITE = """
 import pathlib, sys
@@ -36,21 +36,6 @@ print([float(tuned.step(object_program.rows(gyre))) for _ in range(2)])
 gyre.saved_model.save(tuned, folder / "tuned")
 print([float(tuned.step(object_program.rows(gyre))) for _ in range(2)])
 """
-
-
-def write(folder):
-    """What Gyre prints, having written the models to `folder`."""
-    python = os.environ.get("GYRE_PYTHON", str(ROOT / "build/venv/bin/python"))
-    run = subprocess.run(
-        [python, "-c", WRITE, str(TESTS), folder],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-    )
-    if run.returncode != 0:
-        raise RuntimeError(run.stderr.strip())
-    return run.stdout
 
 
 def close(got, want):
@@ -88,7 +73,7 @@ def complaints(folder, printed):
 def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, complaint in complaints(folder, write(folder)):
+        for name, complaint in complaints(folder, run_gyre("-c", WRITE, str(TESTS), folder)):
             if complaint:
                 print(f"FAIL  {name}: {complaint[-600:]}")
             failed += bool(complaint)

@@ -57,10 +57,9 @@ def test_an_init_op_without_end_is_held_to_the_limit(endless):
 
 
 def test_the_command_line_holds_it_to_its_timeout(endless):
-    gyre_run = [os.environ.get("GYRE_CLI", "build/release/bin/gyre"), "run", str(endless)]
-    root = pathlib.Path(__file__).parents[3]
+    program = pathlib.Path(__file__).parents[3] / "build/release/bin/gyre"
     run = subprocess.run(
-        [*gyre_run, "--timeout", "300"], cwd=root, capture_output=True, text=True, timeout=60
+        [program, "run", endless, "--timeout", "300"], capture_output=True, text=True, timeout=60
     )
     assert run.returncode != 0 and "DEADLINE_EXCEEDED" in run.stderr
 
