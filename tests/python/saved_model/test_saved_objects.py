@@ -129,6 +129,7 @@ def test_results_without_names_are_no_signature_but_a_method(tmp_path):
 
     loaded = _again(Model(), tmp_path)
     assert list(loaded.signatures) == ["plain"]
+    assert repr(loaded) == "<gyre.saved_model model with nested, plain; signatures: plain>"
     assert [float(v) for v in loaded.nested(3.0)["a"]] == [3.0, 6.0]
 
 

@@ -127,6 +127,12 @@ class LoadedModel(OfModel, Module):
             + (f" ({_listed([name for name, _ in self._named])})" if self._named else "")
         )
 
+    def __repr__(self) -> str:
+        names = [name for name in self._children() if name[0] != "_" and name != "signatures"]
+        signatures = _listed(list(self.signatures)) or "none"
+        held = _listed(sorted(names)) or "no attributes"
+        return f"<gyre.saved_model model with {held}; signatures: {signatures}>"
+
     def __dir__(self):
         return sorted({*super().__dir__(), *self._children()})
 
