@@ -128,7 +128,7 @@ class LoadedModel(OfModel, Module):
         )
 
     def __repr__(self) -> str:
-        names = [name for name in self._children() if name[0] != "_" and name != "signatures"]
+        names = {name for name in self._children() if not name.startswith("_")} - {"signatures"}
         signatures = _listed(list(self.signatures)) or "none"
         held = _listed(sorted(names)) or "no attributes"
         return f"<gyre.saved_model model with {held}; signatures: {signatures}>"
